@@ -60,23 +60,27 @@ def is_counted(verdict: Verdict) -> bool:
 
 
 def vouching_pairs(
-    envelope: Envelope, who: ProvedIdentity, known: MessageCounts, verdict: Verdict, hasher: Hasher
+    envelope: Envelope,
+    sender: ProvedIdentity,
+    counts: MessageCounts,
+    verdict: Verdict,
+    hasher: Hasher,
 ) -> tuple[UniquePair, ...]:
     """Return the pair by which the author of a message vouches for its client's address: one who
     was proved and known before, with mail that is no spam.
 
     Args:
         envelope: of the message.
-        who: sent it.
-        known: its counts, as it was judged.
+        sender: sent it.
+        counts: its counts, as it was judged.
         verdict: that is counted.
         hasher: holds the site's secret.
     """
-    if not who.author or verdict.action is not Action.ACCEPT or is_own(envelope):
+    if not sender.author or verdict.action is not Action.ACCEPT or is_own(envelope):
         return ()
     return (
-        unique_pairs.known_author_pair(envelope.client.ip, who.author, hasher)
-        if known.author_is_known()
+        unique_pairs.known_author_pair(envelope.client.ip, sender.author, hasher)
+        if counts.author_is_known()
         else ()
     )
 
@@ -139,8 +143,8 @@ def _beside(
     now: float,
     prefix: CounterPrefix,
 ) -> None:
-    found = tuple(one for one in shingles if one.type in types)
-    counters.add(CountedPieces(shingles=found, pairs=()), Amounts(seen=1), now, prefix)
+    pieces = tuple(shingle for shingle in shingles if shingle.type in types)
+    counters.add(CountedPieces(shingles=pieces, pairs=()), Amounts(seen=1), now, prefix)
 
 
 def undo_verdict(
@@ -167,7 +171,7 @@ def record_greylisted(shingle: Shingle, counters: CounterAdder, *, now: float) -
 
 async def read_counts(
     counters: CounterReader,
-    wanted: tuple[Shingle, ...],
+    shingles: tuple[Shingle, ...],
     now: float,
     timelines: frozenset[int] = frozenset(),
 ) -> tuple[MessageCounts, tuple[str, ...]]:
@@ -175,23 +179,23 @@ async def read_counts(
 
     Args:
         counters: the store.
-        wanted: the shingles.
+        shingles: the shingles.
         now: Unix seconds.
         timelines: types whose rhythm rules ask for.
     """
     try:
-        totals = await counters.read(wanted, now)
+        totals = await counters.read(shingles, now)
     except StorePartial as error:
-        return MessageCounts(wanted, error.totals), (f"counters: {error}",)
+        return MessageCounts(shingles, error.totals), (f"counters: {error}",)
     except StoreError as error:
         return MessageCounts(away=True), (f"counters: {error}",)
-    asked_for = timelines_to_read(wanted, totals, timelines) if timelines else ()
+    asked_for = timelines_to_read(shingles, totals, timelines) if timelines else ()
     if not asked_for:
-        return MessageCounts(wanted, totals), ()
+        return MessageCounts(shingles, totals), ()
     lines: dict[int, list[Timeline]] = {}
     try:
         for shingle, line in zip(asked_for, await counters.timelines(asked_for, now), strict=True):
             lines.setdefault(shingle.type, []).append(line)
     except StoreError as error:
-        return MessageCounts(wanted, totals), (f"counters: {error}",)
-    return MessageCounts(wanted, totals, lines=lines), ()
+        return MessageCounts(shingles, totals), (f"counters: {error}",)
+    return MessageCounts(shingles, totals, lines=lines), ()

@@ -127,7 +127,7 @@ def brand(fields: Fields) -> Brand | None:
     """
     if "enabled" in fields and not fields["enabled"].value:
         return None
-    called = tuple(tuple(_words(one)) for one in fields["names"].value)
+    called = tuple(tuple(_words(name)) for name in fields["names"].value)
     if not all(called):
         raise refuse(
             f"brand {fields['name'].value}: names: one has no letters", fields["names"].place
@@ -216,10 +216,12 @@ def brands(tables: Mapping[str, Fields]) -> Brands:
     return Brands(filter(None, map(brand, tables.values())))
 
 
-def _is_one_of(domain: str, known: frozenset[str]) -> bool:
+def _is_one_of(domain: str, domains: frozenset[str]) -> bool:
     site = registrable(domain)
     return (
-        site in known or site.partition(".")[0] in known or "." + site.rpartition(".")[2] in known
+        site in domains
+        or site.partition(".")[0] in domains
+        or "." + site.rpartition(".")[2] in domains
     )
 
 

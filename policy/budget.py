@@ -84,16 +84,19 @@ class ScanProgress:
         Return them with those of before that are not among them.
         """
         if self._before:
-            names = {one.name for one in findings}
-            findings = [*findings, *(one for one in self._before if one.name not in names)]
+            names = {finding.name for finding in findings}
+            findings = [
+                *findings,
+                *(finding for finding in self._before if finding.name not in names),
+            ]
         self.findings = findings
         return findings
 
-    def matched(self, found: SignatureMatches) -> SignatureMatches:
+    def matched(self, matches: SignatureMatches) -> SignatureMatches:
         """Take signatures that were found; return them with those that were found before."""
         if self.signatures.signatures:
-            found = SignatureMatches(
-                signatures=tuple(dict.fromkeys((*self.signatures.signatures, *found.signatures)))
+            matches = SignatureMatches(
+                signatures=tuple(dict.fromkeys((*self.signatures.signatures, *matches.signatures)))
             )
-        self.signatures = found
-        return found
+        self.signatures = matches
+        return matches

@@ -148,20 +148,20 @@ class MessageCounts:
 
     def joined(self, other: MessageCounts) -> MessageCounts:
         """Return what both know, of different shingles of one message."""
-        both = MessageCounts(lines={**self._lines, **other._lines}, away=self.away)
-        both.asked = self.asked + other.asked
-        both.pinned = self.pinned
-        both._rows = {kind: list(rows) for kind, rows in self._rows.items()}
+        counts = MessageCounts(lines={**self._lines, **other._lines}, away=self.away)
+        counts.asked = self.asked + other.asked
+        counts.pinned = self.pinned
+        counts._rows = {kind: list(rows) for kind, rows in self._rows.items()}
         for kind, rows in other._rows.items():
-            both._rows.setdefault(kind, []).extend(rows)
-        return both
+            counts._rows.setdefault(kind, []).extend(rows)
+        return counts
 
     def with_rows(self, rows: Mapping[int, Totals]) -> MessageCounts:
         """Return the same with other counts, and without an analyst's word on the address."""
-        other = copy(self)
-        other._rows = dict(rows)  # noqa: SLF001 - one of ours
-        other._repip = other._beside = other.pinned = None  # noqa: SLF001
-        return other
+        counts = copy(self)
+        counts._rows = dict(rows)  # noqa: SLF001 - one of ours
+        counts._repip = counts._beside = counts.pinned = None  # noqa: SLF001
+        return counts
 
     def since(self, then: MessageCounts) -> MessageCounts:
         """Return the counts of now for a message that was judged before: what came since a day
@@ -179,9 +179,9 @@ class MessageCounts:
                 _as_of(row, before)
                 for row, before in zip(rows[kind], then._rows[kind], strict=False)
             ] + rows[kind][len(then._rows[kind]) :]
-        other = self.with_rows(rows)
-        other.pinned = self.pinned
-        return other
+        counts = self.with_rows(rows)
+        counts.pinned = self.pinned
+        return counts
 
     def has(self, kind: int) -> bool:
         """Tell whether the message has a piece of this type."""
@@ -287,12 +287,12 @@ class MessageCounts:
 
         None for too few to tell.
         """
-        found = [
+        totals = [
             regular
             for line in self._lines.get(kind, ())
             if (regular := regularity([bucket[Metric.SEEN] for bucket in line.buckets])) is not None
         ]
-        return max(found, default=None)
+        return max(totals, default=None)
 
     def ham(self, kind: int, window: int) -> int:
         """Return how many were seen and were not spam."""

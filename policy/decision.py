@@ -107,11 +107,11 @@ def _held(
 
 
 def _would(
-    hits: Sequence[RuleHit], spam_score: float, reject_score: float, given: Action
+    hits: Sequence[RuleHit], spam_score: float, reject_score: float, actual: Action
 ) -> ShadowVerdict | None:
     """What all hits together would have made of it, None where that is what was given."""
     action, score, line = _held(hits, spam_score, reject_score)
-    if action is given:
+    if action is actual:
         return None
     decided_by = BELOW if action is Action.ACCEPT else _heaviest(hits)
     return ShadowVerdict(action=action, score=score, line=line, decided_by=decided_by)
@@ -151,9 +151,9 @@ def enforced_verdict(verdict: Verdict, listed: LocalListMatch, *, reject_score: 
 
 def with_findings(verdict: Verdict, more: Iterable[Finding]) -> Verdict:
     """Return a verdict that carries some findings more; they decide nothing."""
-    found = tuple(more)
+    parts = tuple(more)
     return (
-        msgspec.structs.replace(verdict, findings=(*verdict.findings, *found)) if found else verdict
+        msgspec.structs.replace(verdict, findings=(*verdict.findings, *parts)) if parts else verdict
     )
 
 

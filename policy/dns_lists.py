@@ -199,46 +199,46 @@ def dns_list(fields: Fields) -> DnsList:
     Raises:
         PolicyError: fields that do not go together, with the place of one of them.
     """
-    values = {key: given.value for key, given in fields.items()}
-    scores, other = values.pop("scores", {}), values.pop("score", None)
-    values["codes"] = dnsbl.parse(scores, other)
+    values = {key: field.value for key, field in fields.items()}
+    scores, default = values.pop("scores", {}), values.pop("score", None)
+    values["codes"] = dnsbl.parse(scores, default)
     values["refused"] = dnsbl.refusals(values.get("refused", ()))
     values["zone"] = values["zone"].lower().removesuffix(".")
-    found = DnsList(**values)
-    name, of = f"DNS list {found.name}", set(found.of)
-    if found.hash is not EmailHash.NONE and not of <= dnsbl.HASHABLE:
+    listing = DnsList(**values)
+    name, of = f"DNS list {listing.name}", set(listing.of)
+    if listing.hash is not EmailHash.NONE and not of <= dnsbl.HASHABLE:
         able = ", ".join(sorted(dnsbl.HASHABLE))
         raise refuse(
             f"{name}: a list of mail addresses can be asked about {able}, and nothing else",
             _nearest(fields, "of", "hash"),
         )
-    if ListSubject.CLIENT in of and not (found.ipv4 or found.ipv6):
+    if ListSubject.CLIENT in of and not (listing.ipv4 or listing.ipv6):
         raise refuse(
             f"{name}: of a client it would be asked about neither IPv4 nor IPv6",
             _nearest(fields, "ipv4", "ipv6"),
         )
-    if min(found.codes.scores, default=0.0) < 0 and not of <= _UNFORGED:
-        written = ", ".join(subject for subject in found.of if subject not in _UNFORGED)
+    if min(listing.codes.scores, default=0.0) < 0 and not of <= _UNFORGED:
+        written = ", ".join(subject for subject in listing.of if subject not in _UNFORGED)
         raise refuse(
             f"{name}: nothing can speak for a message that anybody may write into it, as {written};"
             ' a list with a negative score is asked about "client" or "rdns" alone',
             _nearest(fields, "scores" if min(scores.values(), default=0.0) < 0 else "score"),
         )
-    if found.probe and not _can_be_probed(found):
+    if listing.probe and not _can_be_probed(listing):
         raise refuse(
-            f'{name}: probe = "{found.probe[:60]}" is nothing that it could list',
+            f'{name}: probe = "{listing.probe[:60]}" is nothing that it could list',
             fields["probe"].place,
         )
-    return found
+    return listing
 
 
-def _can_be_probed(one: DnsList) -> bool:
-    probe = one.probe or ""
-    if one.hash is not EmailHash.NONE:
+def _can_be_probed(listing: DnsList) -> bool:
+    probe = listing.probe or ""
+    if listing.hash is not EmailHash.NONE:
         return bool(of_mailbox(probe))
     if plain(probe) is not None:
-        return one.of_addresses or one.ips
-    return one.of_domains and _HOST.fullmatch(probe) is not None and ".." not in probe
+        return listing.of_addresses or listing.ips
+    return listing.of_domains and _HOST.fullmatch(probe) is not None and ".." not in probe
 
 
 def _nearest(fields: Mapping[str, GivenValue], *keys: str) -> TomlPlace:

@@ -126,32 +126,34 @@ class EnginesTable(msgspec.Struct, frozen=True, kw_only=True):
     ] = ("Heuristics.", "PUA.")
 
 
-def engines_table(given: Mapping[str, GivenValue]) -> EnginesTable:
+def engines_table(fields: Mapping[str, GivenValue]) -> EnginesTable:
     """Return the `[engines]` table that files give together.
 
     Raises:
         PolicyError: somewhere a worse opinion leads to a milder verdict.
     """
-    table = EnginesTable(**{key: item.value for key, item in given.items()})
+    table = EnginesTable(**{key: item.value for key, item in fields.items()})
     rows = {key: tuple(map(_SEVERITY.index, getattr(table, key))) for key in _ROWS}
     for key, row in rows.items():
         if list(row) != sorted(row):
             raise _milder(
-                key, "what others say gets worse from left to right, and what is done milder", given
+                key,
+                "what others say gets worse from left to right, and what is done milder",
+                fields,
             )
     for column in range(len(_SEVERITY)):
         for above, below in pairwise(_ROWS):
             if rows[above][column] > rows[below][column]:
                 raise _milder(
-                    below if below in given else above,
+                    below if below in fields else above,
                     (
                         f"in place {column + 1} {above} is more severe than {below}, which is "
                         f"the worse opinion of ours"
                     ),
-                    given,
+                    fields,
                 )
     return table
 
 
-def _milder(key: str, why: str, given: Mapping[str, GivenValue]) -> PolicyError:
-    return refuse(f"[engines] {key}: {why}", given[key].place)
+def _milder(key: str, why: str, fields: Mapping[str, GivenValue]) -> PolicyError:
+    return refuse(f"[engines] {key}: {why}", fields[key].place)

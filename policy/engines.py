@@ -131,30 +131,32 @@ class RememberedEngines:
         """Nobody is being asked."""
 
 
-def classify_opinion(one: EngineOpinion, table: EnginesTable) -> OpinionClass:
+def classify_opinion(opinion: EngineOpinion, table: EnginesTable) -> OpinionClass:
     """Return what an engine's words stand for under a policy."""
-    if one.unknown:
+    if opinion.unknown:
         return OpinionClass.UNKNOWN
-    return _READINGS[one.engine](one, table)
+    return _READINGS[opinion.engine](opinion, table)
 
 
-def _rspamd(one: EngineOpinion, table: EnginesTable) -> OpinionClass:
-    if one.action in table.rspamd_certain:
+def _rspamd(opinion: EngineOpinion, table: EnginesTable) -> OpinionClass:
+    if opinion.action in table.rspamd_certain:
         return OpinionClass.CERTAIN
-    return OpinionClass.PERHAPS if one.action in table.rspamd_perhaps else OpinionClass.GOOD
+    return OpinionClass.PERHAPS if opinion.action in table.rspamd_perhaps else OpinionClass.GOOD
 
 
-def _spamd(one: EngineOpinion, table: EnginesTable) -> OpinionClass:
-    if one.score is None or one.line is None or one.score < one.line:
+def _spamd(opinion: EngineOpinion, table: EnginesTable) -> OpinionClass:
+    if opinion.score is None or opinion.line is None or opinion.score < opinion.line:
         return OpinionClass.GOOD
-    return OpinionClass.CERTAIN if one.score >= table.spamd_certain else OpinionClass.PERHAPS
+    return OpinionClass.CERTAIN if opinion.score >= table.spamd_certain else OpinionClass.PERHAPS
 
 
-def _clamd(one: EngineOpinion, table: EnginesTable) -> OpinionClass:
-    if one.action != _FOUND:
+def _clamd(opinion: EngineOpinion, table: EnginesTable) -> OpinionClass:
+    if opinion.action != _FOUND:
         return OpinionClass.GOOD
     return (
-        OpinionClass.PERHAPS if one.virus.startswith(table.clamd_perhaps) else OpinionClass.CERTAIN
+        OpinionClass.PERHAPS
+        if opinion.virus.startswith(table.clamd_perhaps)
+        else OpinionClass.CERTAIN
     )
 
 
@@ -165,55 +167,55 @@ _READINGS: Final[Mapping[EngineName, Callable[[EngineOpinion, EnginesTable], Opi
 }
 
 
-def engine_findings(said: Iterable[EngineOpinion], table: EnginesTable) -> list[Finding]:
+def engine_findings(opinions: Iterable[EngineOpinion], table: EnginesTable) -> list[Finding]:
     """Return what is found by engines whose word counts: a virus, which no reader's list lets
     in.
     """
     return [
-        Finding(VIRUS, f"{one.engine}: {one.virus}")
-        for one in said
-        if one.virus
-        and one.engine not in table.shadow
-        and classify_opinion(one, table) is OpinionClass.CERTAIN
+        Finding(VIRUS, f"{opinion.engine}: {opinion.virus}")
+        for opinion in opinions
+        if opinion.virus
+        and opinion.engine not in table.shadow
+        and classify_opinion(opinion, table) is OpinionClass.CERTAIN
     ]
 
 
-def with_engines(facts: Facts, said: Sequence[EngineOpinion], table: EnginesTable) -> Facts:
+def with_engines(facts: Facts, opinions: Sequence[EngineOpinion], table: EnginesTable) -> Facts:
     """Return facts as a policy reads what engines said, whatever another made of it.
 
     Args:
         facts: of the message.
-        said: of the message, too.
+        opinions: of the message, too.
         table: of the policy.
     """
-    names = {one.name for one in engine_findings(said, table)}
+    names = {opinion.name for opinion in engine_findings(opinions, table)}
     facts = with_values(facts, findings=(facts.findings - FINDINGS.keys()) | names)
-    for one in said:
-        word = classify_opinion(one, table).value
-        match one.engine:
+    for opinion in opinions:
+        word = classify_opinion(opinion, table).value
+        match opinion.engine:
             case "rspamd":
-                symbols = frozenset(one.symbols)
+                symbols = frozenset(opinion.symbols)
                 facts = with_values(
-                    facts, rspamd_says=word, rspamd_score=one.score, rspamd_symbols=symbols
+                    facts, rspamd_says=word, rspamd_score=opinion.score, rspamd_symbols=symbols
                 )
             case "spamd":
-                symbols = frozenset(one.symbols)
+                symbols = frozenset(opinion.symbols)
                 facts = with_values(
-                    facts, spamd_says=word, spamd_score=one.score, spamd_symbols=symbols
+                    facts, spamd_says=word, spamd_score=opinion.score, spamd_symbols=symbols
                 )
             case "clamd":
-                facts = with_values(facts, clamd_says=word, clamd_virus=one.virus)
+                facts = with_values(facts, clamd_says=word, clamd_virus=opinion.virus)
     return facts
 
 
 def joint_verdict(
-    verdict: Verdict, said: Sequence[EngineOpinion], table: EnginesTable, lines: VerdictLines
+    verdict: Verdict, opinions: Sequence[EngineOpinion], table: EnginesTable, lines: VerdictLines
 ) -> Verdict:
     """Return the verdict of all engines together, ours among them.
 
     Args:
         verdict: ours.
-        said: what the others say.
+        opinions: what the others say.
         table: of the policy.
         lines: that verdicts are shown with.
 
@@ -222,13 +224,14 @@ def joint_verdict(
         `decided_by` is another engine's where the table made something else of it than ours alone.
         `would` is what those in shadow mode, and all else that is, would have made of it.
     """
-    if not said:
+    if not opinions:
         return verdict
-    live = [one for one in said if one.engine not in table.shadow]
+    live = [opinion for opinion in opinions if opinion.engine not in table.shadow]
     action = table_action(verdict.action, live, table)
     decider = "" if action is verdict.action else _decider(live, table)
     hits = sorted(
-        filter(None, (_hit(one, table) for one in said)), key=lambda hit: hit.name != decider
+        filter(None, (_hit(opinion, table) for opinion in opinions)),
+        key=lambda hit: hit.name != decider,
     )
     return msgspec.structs.replace(
         verdict,
@@ -240,44 +243,49 @@ def joint_verdict(
             *verdict.rules,
             *(hit for hit in hits if hit.mode is RuleMode.SHADOW),
         ),
-        would=_would(verdict, said, action, table, lines),
+        would=_would(verdict, opinions, action, table, lines),
     )
 
 
-def table_action(ours: Action, said: Iterable[EngineOpinion], table: EnginesTable) -> Action:
+def table_action(ours: Action, opinions: Iterable[EngineOpinion], table: EnginesTable) -> Action:
     """Return what the table makes of our own action and of what others say."""
     row = _OURS.get(ours)
-    column = _severest(said, table)
+    column = _severest(opinions, table)
     if row is None or column is None:
         return ours
     return Action((table.ours_good, table.ours_perhaps, table.ours_certain)[row][column])
 
 
-def action_of(ours: Action, said: Sequence[EngineOpinion], table: EnginesTable) -> Action:
+def action_of(ours: Action, opinions: Sequence[EngineOpinion], table: EnginesTable) -> Action:
     """Return what is done where ours alone would do this; those in shadow mode do nothing."""
-    return table_action(ours, (one for one in said if one.engine not in table.shadow), table)
-
-
-def _counted(one: EngineOpinion, table: EnginesTable) -> int | None:
-    """Return the column of an engine; None for unknown."""
-    found = classify_opinion(one, table)
-    if found is OpinionClass.UNKNOWN:
-        return None
-    if found is OpinionClass.CERTAIN and one.engine in table.never_refuse:
-        found = OpinionClass.PERHAPS
-    return _COLUMNS.index(found)
-
-
-def _severest(said: Iterable[EngineOpinion], table: EnginesTable) -> int | None:
-    return max(
-        (column for one in said if (column := _counted(one, table)) is not None), default=None
+    return table_action(
+        ours, (opinion for opinion in opinions if opinion.engine not in table.shadow), table
     )
 
 
-def _decider(said: Sequence[EngineOpinion], table: EnginesTable) -> str:
+def _counted(opinion: EngineOpinion, table: EnginesTable) -> int | None:
+    """Return the column of an engine; None for unknown."""
+    opinion_class = classify_opinion(opinion, table)
+    if opinion_class is OpinionClass.UNKNOWN:
+        return None
+    if opinion_class is OpinionClass.CERTAIN and opinion.engine in table.never_refuse:
+        opinion_class = OpinionClass.PERHAPS
+    return _COLUMNS.index(opinion_class)
+
+
+def _severest(opinions: Iterable[EngineOpinion], table: EnginesTable) -> int | None:
+    return max(
+        (column for opinion in opinions if (column := _counted(opinion, table)) is not None),
+        default=None,
+    )
+
+
+def _decider(opinions: Sequence[EngineOpinion], table: EnginesTable) -> str:
     """Return the name of the engine whose column decided: the first of the severest."""
-    severest = _severest(said, table)
-    return next(rule_name(one.engine) for one in said if _counted(one, table) == severest)
+    severest = _severest(opinions, table)
+    return next(
+        rule_name(opinion.engine) for opinion in opinions if _counted(opinion, table) == severest
+    )
 
 
 def rule_name(engine: EngineName) -> str:
@@ -289,34 +297,36 @@ def _line(action: Action, lines: VerdictLines) -> float:
     return lines.reject_score if action is Action.REJECT else lines.spam_score
 
 
-def _hit(one: EngineOpinion, table: EnginesTable) -> RuleHit | None:
+def _hit(opinion: EngineOpinion, table: EnginesTable) -> RuleHit | None:
     """Return an engine's part in a verdict; None where it is good or unknown."""
-    if classify_opinion(one, table) not in (OpinionClass.PERHAPS, OpinionClass.CERTAIN):
+    if classify_opinion(opinion, table) not in (OpinionClass.PERHAPS, OpinionClass.CERTAIN):
         return None
-    mode = RuleMode.SHADOW if one.engine in table.shadow else RuleMode.LIVE
-    return RuleHit(name=rule_name(one.engine), score=0.0, say=opinion_line(one), mode=mode)
+    mode = RuleMode.SHADOW if opinion.engine in table.shadow else RuleMode.LIVE
+    return RuleHit(name=rule_name(opinion.engine), score=0.0, say=opinion_line(opinion), mode=mode)
 
 
-def opinion_line(one: EngineOpinion) -> str:
+def opinion_line(opinion: EngineOpinion) -> str:
     """Return an engine's words in one line."""
-    if one.unknown:
-        return f"unknown: {one.unknown}"
-    if one.virus:
-        return one.virus
-    parts = [one.action] if one.action else []
-    if one.score is not None:
+    if opinion.unknown:
+        return f"unknown: {opinion.unknown}"
+    if opinion.virus:
+        return opinion.virus
+    parts = [opinion.action] if opinion.action else []
+    if opinion.score is not None:
         parts.append(
-            f"{one.score:.1f} / {one.line:g}" if one.line is not None else f"{one.score:.1f}"
+            f"{opinion.score:.1f} / {opinion.line:g}"
+            if opinion.line is not None
+            else f"{opinion.score:.1f}"
         )
-    more = len(one.symbols) - SHOWN
-    named = ", ".join(one.symbols[:SHOWN]) + (f" and {more} more" if more > 0 else "")
+    more = len(opinion.symbols) - SHOWN
+    named = ", ".join(opinion.symbols[:SHOWN]) + (f" and {more} more" if more > 0 else "")
     return " ".join(parts) + (f": {named}" if named else "")
 
 
 def _would(
     verdict: Verdict,
-    said: Sequence[EngineOpinion],
-    given: Action,
+    opinions: Sequence[EngineOpinion],
+    actual: Action,
     table: EnginesTable,
     lines: VerdictLines,
 ) -> ShadowVerdict | None:
@@ -324,13 +334,13 @@ def _would(
     given.
     """
     ours = verdict.would or verdict
-    action = table_action(ours.action, said, table)
-    if action is given:
+    action = table_action(ours.action, opinions, table)
+    if action is actual:
         return None
     changed = action is not ours.action
     return ShadowVerdict(
         action=action,
         score=ours.score,
         line=_line(action, lines) if changed else ours.line,
-        decided_by=_decider(said, table) if changed else ours.decided_by,
+        decided_by=_decider(opinions, table) if changed else ours.decided_by,
     )

@@ -77,14 +77,14 @@ async def check_envelope(
     location = site.places.find(envelope.client.ip)
     pieces = envelope_shingles(envelope, site.hasher, location)
     shingles = shingles_to_read(pieces)
-    known, faults = await read_counts(site.counters, shingles, now, policy.compiled.timelines)
+    counts, faults = await read_counts(site.counters, shingles, now, policy.compiled.timelines)
     pinned = pins_of(shingles, site.pins, now)
-    pin_address(known, pinned)
-    standings = client_standings(known, pinned, own=is_own(envelope))
+    pin_address(counts, pinned)
+    standings = client_standings(counts, pinned, own=is_own(envelope))
     wait_s = 0.0
     if stage is Stage.CONNECT and not is_own(envelope):
         await site.memory.look(site.counters, now)
-        by_history, wait_s = _remembered(known, envelope, policy, young=site.memory.young)
+        by_history, wait_s = _remembered(counts, envelope, policy, young=site.memory.young)
         if by_history is not None:
             return StageVerdict(
                 verdict=by_history, faults=faults, karma=float(karma(standings).value)
@@ -92,7 +92,7 @@ async def check_envelope(
     wanted = awaited_answers(policy, stage)
     evidence = await inquiry.until(stage, envelope, policy, spf=wanted.spf, iprev=wanted.iprev)
     evidence = msgspec.structs.replace(evidence, location=location)
-    facts = early_facts(envelope, known, evidence, now=now)
+    facts = early_facts(envelope, counts, evidence, now=now)
     if stage is not Stage.CONNECT:
         facts, standings = await _with_sender(facts, standings, envelope, evidence, site, now)
     missing = [Finding(TEMPERROR, ", ".join(evidence.unanswered))] if evidence.unanswered else []
@@ -119,36 +119,36 @@ async def _with_sender(
     """Return facts and standings with what is remembered of who was proved: the login, or MAIL FROM
     where SPF passed; a store away knows nothing.
     """
-    who = prove_sender(evidence.identity, envelope)
+    sender = prove_sender(evidence.identity, envelope)
     of = (
-        (ShingleType.ACCOUNT, who.account)
-        if who.account
-        else (ShingleType.PROVED_SENDER, who.sender)
+        (ShingleType.ACCOUNT, sender.account)
+        if sender.account
+        else (ShingleType.PROVED_SENDER, sender.sender)
     )
     if not of[1]:
         return facts, standings
-    known, _ = await read_counts(site.counters, (site.hasher.shingle(*of),), now)
-    user = sender_standing(known, who, pins_of(known.asked, site.pins, now))
-    told = with_values(
-        facts, sender_proved=who.sender, repuser_flag=user.flag.value, repuser_share=user.share
+    counts, _ = await read_counts(site.counters, (site.hasher.shingle(*of),), now)
+    user = sender_standing(counts, sender, pins_of(counts.asked, site.pins, now))
+    answered = with_values(
+        facts, sender_proved=sender.sender, repuser_flag=user.flag.value, repuser_share=user.share
     )
-    return told, msgspec.structs.replace(
-        standings, **{"account" if who.account else "sender": user}
+    return answered, msgspec.structs.replace(
+        standings, **{"account" if sender.account else "sender": user}
     )
 
 
 def _remembered(
-    known: MessageCounts, envelope: Envelope, policy: Policy, *, young: bool
+    counts: MessageCounts, envelope: Envelope, policy: Policy, *, young: bool
 ) -> tuple[Verdict | None, float]:
     """Return what the counters' memory of the address alone decides, and how long it makes a client
     wait; a young one decides nothing.
     """
-    refused = refusal(known, envelope, policy, young=young)
+    refused = refusal(counts, envelope, policy, young=young)
     if refused is not None:
         return _by_history(Action.REJECT, refused, policy), 0.0
-    if young and known.pinned is None:
+    if young and counts.pinned is None:
         return None, 0.0
-    repip, table = known.repip(), policy.repip
+    repip, table = counts.repip(), policy.repip
     if repip.flag in (ReputationFlag.BAD, ReputationFlag.POOR):
         if table.poor == "tempfail":
             hit = RuleHit(name=REPIP_POOR, score=0.0, say=repip.say)

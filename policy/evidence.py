@@ -32,8 +32,8 @@ class SenderEvidence(msgspec.Struct, frozen=True, kw_only=True):
         In words fit for a header.
         """
         return [
-            msgspec.structs.replace(one.hit, say=printable(one.say))
-            for one in strongest(self.listings)
+            msgspec.structs.replace(listing.hit, say=printable(listing.say))
+            for listing in strongest(self.listings)
         ]
 
 

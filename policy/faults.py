@@ -38,21 +38,21 @@ class PolicyFaults:
         """Note a `PolicyError`, and go on behind the block."""
         if not isinstance(fault, PolicyError):
             return False
-        for one in (fault, *fault.more):
-            if isinstance(one, PolicyError):
-                self._found.setdefault((one.file, one.line, one.column, one.problem), one)
+        for part in (fault, *fault.more):
+            if isinstance(part, PolicyError):
+                self._found.setdefault((part.file, part.line, part.column, part.problem), part)
         return True
 
     def __bool__(self) -> bool:
         return bool(self._found)
 
-    def each(self, make: Callable[[Given], Made], given: Iterable[Given]) -> tuple[Made, ...]:
+    def each(self, make: Callable[[Given], Made], values: Iterable[Given]) -> tuple[Made, ...]:
         """Return what can be made of each; what can't be is noted."""
-        made = []
-        for one in given:
+        results = []
+        for value in values:
             with self:
-                made.append(make(one))
-        return tuple(made)
+                results.append(make(value))
+        return tuple(results)
 
     def end(self) -> None:
         """Do nothing if all is right.

@@ -49,9 +49,9 @@ def file_schema(schema: FactSchema) -> dict[str, Any]:
     named = _named(schema)
     for part, keys in (("RuleTable", ("when", "say", "score")), ("ConditionTable", ("when",))):
         for key in keys:
-            told = parts[part]["properties"][key]
-            words = told.get("description") or told["anyOf"][0]["description"]
-            told["description"] = f"{words}\n\n{named}"
+            field = parts[part]["properties"][key]
+            words = field.get("description") or field["anyOf"][0]["description"]
+            field["description"] = f"{words}\n\n{named}"
     properties: dict[str, Any] = {name: of[table.__name__] for name, table in SINGLE.items()}
     for sort in SORTS:
         properties[sort.key] = {"type": "array", "items": of[sort.schema.__name__]}
@@ -78,10 +78,10 @@ def _fact(fact: Fact) -> dict[str, Any]:
         PieceKind.TEXT: text,
         PieceKind.SET: {"type": "array", "items": text},
     }
-    found = kinds[fact.kind]
+    kind = kinds[fact.kind]
     if fact.optional:
-        found = {"anyOf": [found, {"const": NONE}]}
-    return {"description": fact.doc + (f" ({fact.unit})" if fact.unit else ""), **found}
+        kind = {"anyOf": [kind, {"const": NONE}]}
+    return {"description": fact.doc + (f" ({fact.unit})" if fact.unit else ""), **kind}
 
 
 def _for_editors(part: Any) -> Any:
@@ -92,19 +92,19 @@ def _for_editors(part: Any) -> Any:
         return [_for_editors(one) for one in part]
     if not isinstance(part, dict):
         return part
-    made = {key: _for_editors(value) for key, value in part.items() if key != "title"}
-    if isinstance(made.get("pattern"), str):
-        made["pattern"] = made["pattern"].replace(r"\A", "^").replace(r"\Z", "$")
-    if isinstance(made.get("description"), str):
-        made["description"] = " ".join(made["description"].split())  # docstrings are wrapped
-    return made
+    schema = {key: _for_editors(value) for key, value in part.items() if key != "title"}
+    if isinstance(schema.get("pattern"), str):
+        schema["pattern"] = schema["pattern"].replace(r"\A", "^").replace(r"\Z", "$")
+    if isinstance(schema.get("description"), str):
+        schema["description"] = " ".join(schema["description"].split())  # docstrings are wrapped
+    return schema
 
 
 def _named(schema: FactSchema) -> str:
     """Return what an expression may name, in Markdown."""
-    types, windows = _words(one.name for one in schema.counted), _words(WINDOWS)
+    types, windows = _words(shingle_type.name for shingle_type in schema.counted), _words(WINDOWS)
     metrics = _words((*METRICS, *DERIVED_METRICS))
-    functions = _words(one.signature for one in REFERENCE.values())
+    functions = _words(function.signature for function in REFERENCE.values())
     return (
         f"Facts: {_words(fact.name for fact in schema.facts)}\n\n"
         f"Counts: `count[TYPE].WINDOW.METRIC`; TYPE {types}; WINDOW {windows}; METRIC {metrics}\n\n"

@@ -65,9 +65,9 @@ class PolicyFolders(NamedTuple):
         Where it would be with the admin, if it is nowhere.
         """
         if self.shipped is not None and not (self.own is not None and _is_there(self.own / name)):
-            there = self.shipped / name
-            if self.own is None or _is_there(there):
-                return there
+            path = self.shipped / name
+            if self.own is None or _is_there(path):
+                return path
         return self.main / name
 
     def whose(self, file: Path) -> FileOwner:
@@ -118,7 +118,7 @@ class PolicyFolders(NamedTuple):
         names = {path.name for path in found}
         if MANIFEST in names:
             missing = sorted(
-                {one.name for one in read(self.shipped / MANIFEST) if one.ships} - names
+                {version.name for version in read(self.shipped / MANIFEST) if version.ships} - names
             )
             if missing:
                 raise PolicyError(

@@ -61,7 +61,7 @@ async def check_greylist(
     verdict: Verdict,
     envelope: Envelope,
     evidence: SenderEvidence,
-    known: MessageCounts,
+    counts: MessageCounts,
     *,
     counters: CounterReader,
     hasher: Hasher,
@@ -74,7 +74,7 @@ async def check_greylist(
         verdict: so far.
         envelope: of the message.
         evidence: what was proved of its sender.
-        known: counts of its pieces.
+        counts: counts of its pieces.
         counters: where what was put off is remembered.
         hasher: of the site.
         table: of the policy.
@@ -86,7 +86,7 @@ async def check_greylist(
     identity = _identity(envelope, evidence)
     if (
         identity is None
-        or known.most_ham(identity.known_by, RuleWindow.EARLIER) >= table.known_after
+        or counts.most_ham(identity.known_by, RuleWindow.EARLIER) >= table.known_after
     ):
         return None
     shingle = hasher.shingle(identity.kind, f"{identity.name}\0{envelope.sender.lower()}")

@@ -119,27 +119,27 @@ def cap_hits(hits: Sequence[RuleHit], groups: RuleGroups) -> list[RuleHit]:
         hits: of rules; the same in another order are cut the same.
         groups: with their caps.
     """
-    kept = list(hits)
+    capped = list(hits)
     if not groups.members:
-        return kept
-    found: dict[str, list[int]] = {}
-    for number, hit in enumerate(kept):
+        return capped
+    members: dict[str, list[int]] = {}
+    for number, hit in enumerate(capped):
         group = groups.members.get(hit.name)
         if group is not None and hit.mode is RuleMode.LIVE:
-            found.setdefault(group, []).append(number)
-    for group, numbers in found.items():
-        total = sum(kept[number].score for number in numbers)
+            members.setdefault(group, []).append(number)
+    for group, numbers in members.items():
+        total = sum(capped[number].score for number in numbers)
         excess = abs(total) - groups.caps[group]
         sign = 1 if total > 0 else -1
-        for number in sorted(numbers, key=lambda one: (abs(kept[one].score), kept[one].name)):
+        for number in sorted(numbers, key=lambda hit: (abs(capped[hit].score), capped[hit].name)):
             if excess <= 0:
                 break
-            hit = kept[number]
+            hit = capped[number]
             cut = min(excess, max(hit.score * sign, 0.0))
             if cut > 0:
                 excess -= cut
-                kept[number] = _cut(hit, hit.score - sign * cut, group, groups.caps[group])
-    return kept
+                capped[number] = _cut(hit, hit.score - sign * cut, group, groups.caps[group])
+    return capped
 
 
 def uncapped_hit(hit: RuleHit) -> RuleHit:

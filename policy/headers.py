@@ -84,8 +84,8 @@ def _authserv_id(value: str) -> str | None:
         elif letter == ")" and depth:
             depth -= 1
         elif not depth and not letter.isspace():
-            found = _QUOTED.match(value, place) or _TOKEN.match(value, place)
-            return _name(found[1].replace("\\", "")) if found else None
+            match = _QUOTED.match(value, place) or _TOKEN.match(value, place)
+            return _name(match[1].replace("\\", "")) if match else None
         place += 1
     return None
 
@@ -131,7 +131,14 @@ def reason(verdict: Verdict, detail: HeaderDetail = HeaderDetail.FULL) -> str:
     ]
     parts = [] if any(hit.name == verdict.decided_by for hit in hits) else [verdict.decided_by]
     if full and not hits:
-        why = next((one.evidence for one in verdict.findings if one.name == verdict.decided_by), "")
+        why = next(
+            (
+                finding.evidence
+                for finding in verdict.findings
+                if finding.name == verdict.decided_by
+            ),
+            "",
+        )
         parts = [f"{verdict.decided_by}({why or 'no rule fired'})"]
     parts += _shortened(
         f"{hit.name}={hit.score:.1f}{f'({hit.say})' if hit.say else ''}{'[shadow]' if hit.mode == 'shadow' else ''}"

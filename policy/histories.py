@@ -75,14 +75,14 @@ class Histories:
             row: its base record now.
             now: Unix seconds.
         """
-        kept = self._kept.get(shingle)
-        if kept is None or kept.bucket != bucket_of(now):
+        entry = self._kept.get(shingle)
+        if entry is None or entry.bucket != bucket_of(now):
             return None
-        seen, against = _size(row)
-        if seen > max(GROWN * kept.seen, kept.seen + MORE) or against > GROWN * kept.against:
+        messages, against = _size(row)
+        if messages > max(GROWN * entry.seen, entry.seen + MORE) or against > GROWN * entry.against:
             return None
         self._kept.move_to_end(shingle)
-        return kept.judgement
+        return entry.judgement
 
     def keep(
         self, shingle: Shingle, row: Sequence[Sequence[int]], now: float, judgement: EntityJudgement
@@ -96,8 +96,8 @@ class Histories:
 
 async def judge_histories(
     counters: CounterReader,
-    known: MessageCounts,
-    who: ProvedIdentity,
+    counts: MessageCounts,
+    sender: ProvedIdentity,
     hasher: Hasher,
     histories: Histories,
     *,
@@ -107,61 +107,69 @@ async def judge_histories(
 
     Args:
         counters: the store.
-        known: the message's counts.
-        who: sent it.
+        counts: the message's counts.
+        sender: sent it.
         hasher: holds the site's secret.
         histories: what was found before.
         now: Unix seconds.
     """
-    found: dict[int, EntityJudgement] = {}
-    wanted: dict[int, tuple[Shingle, str]] = {}
-    for kind, piece in _identities(who):
-        rows = known.rows.get(kind)
+    judgements: dict[int, EntityJudgement] = {}
+    identities: dict[int, tuple[Shingle, str]] = {}
+    for kind, piece in _identities(sender):
+        rows = counts.rows.get(kind)
         if not rows or rows[0][Window.FORTNIGHT][Metric.SEEN] < LEAST_SEEN:
             continue
         shingle = hasher.shingle(kind, piece)
-        kept = histories.of(shingle, rows[0], now)
-        if kept is not None:
-            found[kind] = kept
-        if kept is None or (kind == ShingleType.AUTHOR_DOMAIN and ShingleType.AUTHOR in wanted):
-            wanted[kind] = shingle, piece
-    if not wanted:
-        return found, ()
+        judgement = histories.of(shingle, rows[0], now)
+        if judgement is not None:
+            judgements[kind] = judgement
+        if judgement is None or (
+            kind == ShingleType.AUTHOR_DOMAIN and ShingleType.AUTHOR in identities
+        ):
+            identities[kind] = shingle, piece
+    if not identities:
+        return judgements, ()
     try:
-        lines = await _read(counters, wanted, hasher, now)
+        lines = await _read(counters, identities, hasher, now)
     except StoreError as error:
-        return found, (f"counters: {error}",)
+        return judgements, (f"counters: {error}",)
     around = lines.get(ShingleType.AUTHOR_DOMAIN)
     for number, line in lines.items():
-        if number in found:
+        if number in judgements:
             continue
-        found[number] = judge_sender(line, around if number == ShingleType.AUTHOR else None)
-        histories.keep(wanted[number][0], known.rows[number][0], now, found[number])
-    return found, ()
+        judgements[number] = judge_sender(line, around if number == ShingleType.AUTHOR else None)
+        histories.keep(identities[number][0], counts.rows[number][0], now, judgements[number])
+    return judgements, ()
 
 
-def _identities(who: ProvedIdentity) -> list[tuple[ShingleType, str]]:
-    if who.account:
-        return [(ShingleType.ACCOUNT, who.account)]
-    if who.author:
-        return [(ShingleType.AUTHOR, who.author), (ShingleType.AUTHOR_DOMAIN, who.author_domain)]
-    return [(ShingleType.PROVED_SENDER, who.sender)] if who.sender else []
+def _identities(sender: ProvedIdentity) -> list[tuple[ShingleType, str]]:
+    if sender.account:
+        return [(ShingleType.ACCOUNT, sender.account)]
+    if sender.author:
+        return [
+            (ShingleType.AUTHOR, sender.author),
+            (ShingleType.AUTHOR_DOMAIN, sender.author_domain),
+        ]
+    return [(ShingleType.PROVED_SENDER, sender.sender)] if sender.sender else []
 
 
 async def _read(
-    counters: CounterReader, wanted: Mapping[int, tuple[Shingle, str]], hasher: Hasher, now: float
+    counters: CounterReader,
+    identities: Mapping[int, tuple[Shingle, str]],
+    hasher: Hasher,
+    now: float,
 ) -> dict[int, EntityHistory]:
-    own = [shingle for shingle, _ in wanted.values()]
-    reached = [entity_recipients(hasher, kind, piece) for kind, (_, piece) in wanted.items()]
-    both = await counters.timelines([*own, *reached], now)
+    own = [shingle for shingle, _ in identities.values()]
+    reached = [entity_recipients(hasher, kind, piece) for kind, (_, piece) in identities.items()]
+    timelines = await counters.timelines([*own, *reached], now)
     first = await counters.timelines(own, now, CounterPrefix.FIRST)
     deleted = await counters.timelines(own, now, CounterPrefix.DELETED)
     lines: list[tuple[Timeline, ...]] = list(
-        zip(map(_heard, both[: len(own)]), both[len(own) :], first, deleted, strict=True)
+        zip(map(_heard, timelines[: len(own)]), timelines[len(own) :], first, deleted, strict=True)
     )
     return {
         kind: entity_history(line, recipients=recipients, first=met, deleted=thrown)
-        for kind, (line, recipients, met, thrown) in zip(wanted, lines, strict=True)
+        for kind, (line, recipients, met, thrown) in zip(identities, lines, strict=True)
     }
 
 

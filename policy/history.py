@@ -15,21 +15,21 @@ REPIP_POOR: Final = "REPIP_POOR"
 
 
 def refusal(
-    known: MessageCounts, envelope: Envelope, policy: Policy, *, young: bool = False
+    counts: MessageCounts, envelope: Envelope, policy: Policy, *, young: bool = False
 ) -> RuleHit | None:
     """Return what refuses a client with a bad history, where the policy wants that.
 
     None for any other.
 
     Args:
-        known: its counts.
+        counts: its counts.
         envelope: as far as it is known.
         policy: in force.
         young: memory is (`oborona.policy.memory_age`): then an analyst's word alone refuses.
     """
-    if policy.repip.bad != "reject" or is_own(envelope) or (young and known.pinned is None):
+    if policy.repip.bad != "reject" or is_own(envelope) or (young and counts.pinned is None):
         return None
-    repip = known.repip()
+    repip = counts.repip()
     if repip.flag is not ReputationFlag.BAD:
         return None
     return RuleHit(name=REPIP_BAD, score=policy.verdict.reject_score, say=repip.say)

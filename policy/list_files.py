@@ -43,12 +43,12 @@ Look = tuple[int, int, int, int]
 def file_state(path: Path) -> Look:
     """Return what changes whenever a file does, zeros where it can't be looked at."""
     try:
-        found = path.stat()
+        status = path.stat()
     except OSError:
         return 0, 0, 0, 0
     # The change time moves with a new mode or owner: a file that could not be read may be readable
     # now.
-    return found.st_mtime_ns, found.st_ctime_ns, found.st_size, found.st_ino
+    return status.st_mtime_ns, status.st_ctime_ns, status.st_size, status.st_ino
 
 
 class _KnownList(NamedTuple):
@@ -108,7 +108,7 @@ class ListFiles:
                     why=source.why,
                 )
             )
-            if sum(len(known.table) for known in used.values()) > MAX_TOTAL:
+            if sum(len(entry.table) for entry in used.values()) > MAX_TOTAL:
                 raise refuse(
                     f"more than {MAX_TOTAL} entries in all list files", source.places["file"]
                 )
@@ -116,16 +116,16 @@ class ListFiles:
         return LocalLists(lists), meant
 
     def _one(self, path: Path, source: ListSource, force: bool) -> _KnownList:
-        known = self._known.get(source.file)
-        seen = file_state(path)
-        if known is not None and known.look == seen and not force:
-            return known
+        entry = self._known.get(source.file)
+        state = file_state(path)
+        if entry is not None and entry.look == state and not force:
+            return entry
         raw = contents(path, f"local list {source.name}", source.places["file"], MAX_BYTES)
         digest = hashlib.sha256(raw).digest()
-        if known is not None and known.digest == digest:
-            return known._replace(look=seen)
+        if entry is not None and entry.digest == digest:
+            return entry._replace(look=state)
         try:
-            return _KnownList(seen, digest, read(raw), _meant(raw, digest))
+            return _KnownList(state, digest, read(raw), _meant(raw, digest))
         except BrokenLine as fault:
             raise PolicyError(fault.problem, file=str(path), line=fault.line) from None
 

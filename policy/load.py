@@ -142,14 +142,14 @@ def _told(error: PolicyError, shipped: Path | None) -> PolicyError:
     """Return an error, and what else is wrong, with a word where a file is one that ships."""
     marked = [
         PolicyError(
-            f"{one.problem} ({SHIPS_SO})"
-            if one.file and Path(one.file).parent == shipped
-            else one.problem,
-            file=one.file,
-            line=one.line,
-            column=one.column,
+            f"{problem.problem} ({SHIPS_SO})"
+            if problem.file and Path(problem.file).parent == shipped
+            else problem.problem,
+            file=problem.file,
+            line=problem.line,
+            column=problem.column,
         )
-        for one in (error, *error.more)
+        for problem in (error, *error.more)
     ]
     marked[0].more = tuple(marked[1:])
     return marked[0]
@@ -195,7 +195,7 @@ def _load(
     with faults:
         local_lists, of_lists = before.lists.read(folders, merged.local_lists, force=force)
     with faults:
-        found, of_signatures = before.signatures.read(
+        signatures, of_signatures = before.signatures.read(
             folders, merged.signatures, merged.signature_lists, force=force
         )
     with faults:
@@ -237,7 +237,7 @@ def _load(
         groups=merged.groups,
         dns_lists=merged.dns_lists,
         local_lists=local_lists,
-        signatures=found,
+        signatures=signatures,
         brands=merged.brands,
         compiled=compiled,
         scripts=bound,
@@ -254,13 +254,13 @@ def hit_before(merged: MergedPolicy) -> dict[str, Stage]:
     """Return the names that can be hit before the rules run, as their expressions may ask for by
     `fired`, with the stage from which that is known.
     """
-    found = dict.fromkeys(merged.broken - {rule.name for rule in merged.rules}, Stage.CONNECT)
-    found |= dict.fromkeys(map(rule_name, merged.signatures), Stage.CONTENT)
-    for one in merged.dns_lists:
-        found[one.name] = max((of.stage for of in one.of), key=lambda stage: stage.order)
+    stages = dict.fromkeys(merged.broken - {rule.name for rule in merged.rules}, Stage.CONNECT)
+    stages |= dict.fromkeys(map(rule_name, merged.signatures), Stage.CONTENT)
+    for dns_list in merged.dns_lists:
+        stages[dns_list.name] = max((of.stage for of in dns_list.of), key=lambda stage: stage.order)
     for source in merged.local_lists:
-        found[source.name] = max((of.stage for of in source.of), key=lambda stage: stage.order)
-    return found
+        stages[source.name] = max((of.stage for of in source.of), key=lambda stage: stage.order)
+    return stages
 
 
 def _script(path: Path) -> bytes:

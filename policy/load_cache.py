@@ -39,9 +39,9 @@ class DocumentCache:
         """
         raw = octets(path, PolicyError)
         file = str(named)
-        known = self._known.get(path.name)
-        if known is not None and known.raw == raw and known.file == file:
-            return known.document
+        entry = self._known.get(path.name)
+        if entry is not None and entry.raw == raw and entry.file == file:
+            return entry.document
         document = parse(raw, file, PolicyError)
         if not raw.strip():
             raise PolicyError(
@@ -56,7 +56,7 @@ class DocumentCache:
 
     def keep(self, names: frozenset[str]) -> None:
         """Forget all other files."""
-        self._known = {name: one for name, one in self._known.items() if name in names}
+        self._known = {name: entry for name, entry in self._known.items() if name in names}
 
 
 class PolicyCache:

@@ -55,16 +55,17 @@ def match_local_lists(
     if not lists.subjects:
         return None
     for subject, values in _values(envelope, stage, author):
-        found = [lists.look(subject, value) for value in values]
+        matches = [lists.look(subject, value) for value in values]
         if envelope.login and subject in _MACHINE:
-            found = [
-                one if one is None or one.action is ListAction.ALLOW else None for one in found
+            matches = [
+                match if match is None or match.action is ListAction.ALLOW else None
+                for match in matches
             ]
-        for one in found:
-            if one is not None and one.action is ListAction.DENY:
-                return one
-        if found and all(found) and _believed(subject, identity, author):
-            return found[0]
+        for match in matches:
+            if match is not None and match.action is ListAction.DENY:
+                return match
+        if matches and all(matches) and _believed(subject, identity, author):
+            return matches[0]
     return None
 
 
@@ -80,15 +81,15 @@ def uncounted_allows(
         identity: what was proved.
         author: the address in From.
     """
-    found: dict[
+    matches: dict[
         str, ListSubject
     ] = {}  # an entry that matches twice is told once, with the proofs of From, the last
     for subject, values in _values(envelope, Stage.CONTENT, author):
         if subject in _PROVED_BY and not _believed(subject, identity, author):
-            for one in filter(None, (lists.look(subject, value) for value in values)):
-                if one.action is ListAction.ALLOW:
-                    found[f"{one.list} has {one.entry}"] = subject
-    for has, subject in found.items():
+            for match in filter(None, (lists.look(subject, value) for value in values)):
+                if match.action is ListAction.ALLOW:
+                    matches[f"{match.list} has {match.entry}"] = subject
+    for has, subject in matches.items():
         yield not_counted(has, subject, identity, envelope)
 
 
@@ -104,7 +105,8 @@ def not_counted(
         envelope: whose client could be allowed instead.
     """
     signed = sorted(
-        (one.result for one in identity.dkim), key=lambda result: result is not AuthResult.PASS
+        (signature.result for signature in identity.dkim),
+        key=lambda result: result is not AuthResult.PASS,
     )
     results = {
         "spf": identity.spf_helo.result if subject is ListSubject.HELO else identity.spf.result,
@@ -112,11 +114,11 @@ def not_counted(
         "dmarc": identity.dmarc.result,
     }
     proofs = ", ".join(f"{name}={results[name]}" for name in _PROVED_BY[subject])
-    told = f"{has}, not counted: nobody proved it ({proofs})"
+    evidence = f"{has}, not counted: nobody proved it ({proofs})"
     if identity.unsigned and subject is ListSubject.FROM:
-        told += "; the DKIM signature leaves out part of the text"
+        evidence += "; the DKIM signature leaves out part of the text"
     client = envelope.client.ip
-    return Finding(NOT_COUNTED, f"{told}; allow client {client}" if client else told)
+    return Finding(NOT_COUNTED, f"{evidence}; allow client {client}" if client else evidence)
 
 
 def shadow_matches(
@@ -144,7 +146,7 @@ def _values(
     envelope: Envelope, stage: Stage, author: str
 ) -> Iterator[tuple[ListSubject, tuple[str, ...]]]:
     recipients = envelope.recipients if stage is Stage.CONTENT else envelope.recipients[-1:]
-    told = (
+    evidence = (
         (ListSubject.CLIENT, (envelope.client.ip,)),
         (ListSubject.RDNS, (envelope.client.name,)),
         (ListSubject.HELO, (envelope.helo,)),
@@ -152,7 +154,7 @@ def _values(
         (ListSubject.RECIPIENT, recipients),
         (ListSubject.FROM, (author,)),
     )
-    for subject, values in told:
+    for subject, values in evidence:
         if subject.stage.order <= stage.order:
             yield subject, tuple(value for value in values if value)
 

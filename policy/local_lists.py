@@ -122,9 +122,9 @@ def list_source(fields: Fields) -> ListSource:
     Raises:
         PolicyError: entries that its subjects can never be.
     """
-    values: dict[str, Any] = {key: given.value for key, given in fields.items()}
+    values: dict[str, Any] = {key: field.value for key, field in fields.items()}
     values["entries"] = locallists.entries(values.get("entries", ()))
-    source = ListSource(**values, places={key: given.place for key, given in fields.items()})
+    source = ListSource(**values, places={key: field.place for key, field in fields.items()})
     vain = in_vain(source.entries, source.of)
     if vain is not None:
         raise refuse(f"local list {source.name}: {vain[1]}", fields["entries"].place)
@@ -143,6 +143,8 @@ def in_vain(table: ListTable, of: tuple[ListSubject, ...]) -> tuple[int, str] | 
     }
     for sort, line in table.first.items():
         if not able[sort] & set(of):
-            names = ", ".join(f'"{one.value}"' for one in locallists.SUBJECTS if one in able[sort])
+            names = ", ".join(
+                f'"{subject.value}"' for subject in locallists.SUBJECTS if subject in able[sort]
+            )
             return line, f"{sort.value} matches only where the list is of {names}"
     return None

@@ -209,18 +209,18 @@ def merge_what_is_right(
                         )
             named.add(document, top)
     origins = {
-        f"{name}.{key}": str(given.place)
+        f"{name}.{key}": str(field.place)
         for name, fields in single.items()
-        for key, given in fields.items()
+        for key, field in fields.items()
     }
     for sort, tables in named.tables.items():
         for name, fields in tables.items():
-            origins |= {f"{sort}.{name}.{key}": str(given.place) for key, given in fields.items()}
+            origins |= {f"{sort}.{name}.{key}": str(field.place) for key, field in fields.items()}
     lists = {
-        f"{sort.key}.{name}.{key}": given.value
+        f"{sort.key}.{name}.{key}": field.value
         for sort in (CONDITIONS, GROUPS, *LISTED)
         for name, fields in named.tables[sort.key].items()
-        for key, given in fields.items()
+        for key, field in fields.items()
         if key != "name"
     }
     broken = {key: names - named.tables[key].keys() - {""} for key, names in named.broken.items()}
@@ -295,4 +295,4 @@ def merge_what_is_right(
 
 
 def _values(fields: Mapping[str, GivenValue]) -> dict[str, Any]:
-    return {key: given.value for key, given in fields.items()}
+    return {key: field.value for key, field in fields.items()}

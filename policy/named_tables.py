@@ -87,12 +87,12 @@ class NamedTables:
             top: its tables, of the right shape.
         """
         for sort in self._sorts:
-            here: dict[str, TomlPlace] = {}
+            places: dict[str, TomlPlace] = {}
             earlier = list(self.tables[sort.key])
             for number in range(len(top[sort.key].value) if sort.key in top else 0):
                 self.broken[sort.key].add(name := _named(document, sort, number))
                 with self._faults:
-                    self._add_one(document, sort, number, here, earlier)
+                    self._add_one(document, sort, number, places, earlier)
                     self.broken[sort.key].discard(name)
 
     def _add_one(
@@ -100,7 +100,7 @@ class NamedTables:
         document: TomlDocument,
         sort: TableSort,
         number: int,
-        here: dict[str, TomlPlace],
+        places: dict[str, TomlPlace],
         earlier: list[str],
     ) -> None:
         path = (sort.key, number)
@@ -111,32 +111,32 @@ class NamedTables:
         if "name" not in fields:
             raise refuse(f"a {sort.word} without name", start)
         name, place = fields["name"]
-        if name in here:
+        if name in places:
             raise refuse(
-                (f"{sort.word} {name} is already defined in line {here[name].line} of this file"),
+                (f"{sort.word} {name} is already defined in line {places[name].line} of this file"),
                 place,
             )
-        word, taken = self._taken.get(name, (sort.word, place))
+        word, earlier_place = self._taken.get(name, (sort.word, place))
         if word != sort.word:
-            raise refuse(f"{name} is the name of a {word} already ({taken})", place)
-        here[name] = start
+            raise refuse(f"{name} is the name of a {word} already ({earlier_place})", place)
+        places[name] = start
         sort.inspect(document, path, fields)
-        there = self.tables[sort.key]
-        if name in there:
-            there[name] |= {key: given for key, given in fields.items() if key != "name"}
+        named = self.tables[sort.key]
+        if name in named:
+            named[name] |= {key: field for key, field in fields.items() if key != "name"}
             return
         for needed in sort.needed:
             if not any(key in fields for key in needed):
                 raise refuse(_missing(sort, name, needed, earlier), place)
-        if len(there) >= sort.most:
+        if len(named) >= sort.most:
             raise refuse(f"more than {sort.most} {sort.word}s", start)
-        there[name] = fields
+        named[name] = fields
         self._taken[name] = (sort.word, place)
 
 
-def subjects(known: Iterable[ListSubject]) -> Meta:
+def subjects(allowed: Iterable[ListSubject]) -> Meta:
     """Return what allows one or more of some subjects."""
-    names = tuple(known)
+    names = tuple(allowed)
     listed = ", ".join(f'"{name.value}"' for name in names)
     words = f"one or more of {listed}, each once, in brackets"
 
@@ -155,10 +155,8 @@ def refuse(problem: str, place: TomlPlace) -> PolicyError:
 def _missing(sort: TableSort, name: str, needed: tuple[str, ...], earlier: list[str]) -> str:
     hint = did_you_mean(name, earlier) if earlier else ""
     hint = hint if hint.endswith("?") else ""
-    what = " or ".join(needed)
-    return (
-        f"{sort.word} {name}: {what} is missing, and no earlier file defines the {sort.word}{hint}"
-    )
+    choice = " or ".join(needed)
+    return f"{sort.word} {name}: {choice} is missing, and no earlier file defines the {sort.word}{hint}"
 
 
 def _called(document: TomlDocument, sort: TableSort, number: int) -> str:
@@ -169,6 +167,6 @@ def _called(document: TomlDocument, sort: TableSort, number: int) -> str:
 
 def _named(document: TomlDocument, sort: TableSort, number: int) -> str:
     """Return the name of a table whose fields are not checked yet, empty where it has none."""
-    found = document.data[sort.key][number]
-    name = found.get("name") if isinstance(found, dict) else None
+    entry = document.data[sort.key][number]
+    name = entry.get("name") if isinstance(entry, dict) else None
     return name if isinstance(name, str) and name.isidentifier() and len(name) <= 64 else ""

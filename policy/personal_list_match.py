@@ -154,7 +154,7 @@ def delivered_facts(
 
 def text_values(shingles: Iterable[Shingle]) -> tuple[Shingle, ...]:
     """Return the values of a text's fingerprints among a message's shingles."""
-    return tuple(one for one in shingles if one.type in _TEXT)
+    return tuple(shingle for shingle in shingles if shingle.type in _TEXT)
 
 
 def list_domain(list_id: str, signed: Iterable[str], proved: ProvedIdentity) -> str:
@@ -167,9 +167,13 @@ def list_domain(list_id: str, signed: Iterable[str], proved: ProvedIdentity) -> 
         proved: who sent it.
     """
     sent = registrable(proved.sender.rpartition("@")[2])
-    found = [one for one in (proved.author_domain, sent, *sorted(map(registrable, signed))) if one]
+    domains = [
+        domain
+        for domain in (proved.author_domain, sent, *sorted(map(registrable, signed)))
+        if domain
+    ]
     own = registrable(list_id)
-    return own if own in found else found[0] if found else ""
+    return own if own in domains else domains[0] if domains else ""
 
 
 def shown_values(message: DeliveredFacts) -> MessageOrigin:
@@ -210,33 +214,33 @@ def reader_verdict(message: DeliveredFacts, person: PersonalProfile, now: float)
     )
     if message.enforced or action is Action.TEMPFAIL or person.empty:
         return site
-    found = person.match(shown_values(message), now, shared_values)
-    if found is not None and found.side is EntryAction.DENY:
+    match = person.match(shown_values(message), now, shared_values)
+    if match is not None and match.side is EntryAction.DENY:
         return ReaderVerdict(
-            max(action, Action.SPAM, key=_severity), PERSONAL, f"their list: {found.say}", line
+            max(action, Action.SPAM, key=_severity), PERSONAL, f"their list: {match.say}", line
         )
-    if found is not None and not message.malware:
-        return _for(message, action, found, site, line)
+    if match is not None and not message.malware:
+        return _for(message, action, match, site, line)
     return _strict(message, site, line, person)
 
 
 def _for(
-    message: DeliveredFacts, action: Action, found: PersonalMatch, site: ReaderVerdict, line: float
+    message: DeliveredFacts, action: Action, match: PersonalMatch, site: ReaderVerdict, line: float
 ) -> ReaderVerdict:
     """Return what somebody who is allowed, or known, makes of a message."""
-    if found.side is EntryAction.CONTACT:
-        given = _held(message.score - CONTACT_POINTS, line, message.reject_score)
+    if match.side is EntryAction.CONTACT:
+        own_action = _held(message.score - CONTACT_POINTS, line, message.reject_score)
         if action is Action.REJECT:  # one step
-            given = max(given, Action.SPAM, key=_severity)
-        words = f"their {found.say}, -{CONTACT_POINTS:g}"
+            own_action = max(own_action, Action.SPAM, key=_severity)
+        words = f"their {match.say}, -{CONTACT_POINTS:g}"
     else:
-        words = f"their list: {found.say}"
-        if found.kind is PersonalEntryKind.TEXT and action is Action.REJECT:
+        words = f"their list: {match.say}"
+        if match.kind is PersonalEntryKind.TEXT and action is Action.REJECT:
             return site
-        given = Action.ACCEPT
-    if given is action and found.side is EntryAction.CONTACT:
+        own_action = Action.ACCEPT
+    if own_action is action and match.side is EntryAction.CONTACT:
         return site
-    return ReaderVerdict(given, PERSONAL, words, line)
+    return ReaderVerdict(own_action, PERSONAL, words, line)
 
 
 def _strict(
@@ -248,14 +252,14 @@ def _strict(
     """
     if message.malware:
         line = min(line, message.spam_score)
-    given = _held(message.score, line, message.reject_score)
+    own_action = _held(message.score, line, message.reject_score)
     if (
-        site.action is given
-        or _held(message.score, message.spam_score, message.reject_score) is given
+        site.action is own_action
+        or _held(message.score, message.spam_score, message.reject_score) is own_action
     ):
         return site  # what was not decided by the score is not decided by a line
     return ReaderVerdict(
-        given, PERSONAL, f"their line, {person.strictness:g} of the policy's", line
+        own_action, PERSONAL, f"their line, {person.strictness:g} of the policy's", line
     )
 
 
@@ -284,9 +288,9 @@ def unproved_allows(
         people: its readers.
         now: Unix seconds.
     """
-    said = shown_values(message)
+    shown = shown_values(message)
     for person in people:
-        for kind, value in person.unproved(said, now) if not person.empty else ():
+        for kind, value in person.unproved(shown, now) if not person.empty else ():
             of = ListSubject.SENDER if kind is PersonalEntryKind.SENDER else ListSubject.FROM
             yield f"the list of {person.address} has {value}", of
 
@@ -301,10 +305,10 @@ async def readers(recipients: Sequence[str], persons: Persons) -> tuple[Personal
         persons: what is known of them; of at most `MOST_ASKED` recipients.
     """
     distinct = tuple(dict.fromkeys(recipients))
-    found = [await persons.of(one) for one in distinct[:MOST_ASKED]]
-    if all(one.empty for one in found):
+    profiles = [await persons.of(person) for person in distinct[:MOST_ASKED]]
+    if all(profile.empty for profile in profiles):
         return ()
-    return (*found, *(NOBODY for _ in distinct[MOST_ASKED:]))
+    return (*profiles, *(NOBODY for _ in distinct[MOST_ASKED:]))
 
 
 def mildest_verdict(
@@ -320,7 +324,8 @@ def mildest_verdict(
         now: Unix seconds.
     """
     best = min(
-        (reader_verdict(message, one, now) for one in people), key=lambda one: _severity(one.action)
+        (reader_verdict(message, person, now) for person in people),
+        key=lambda verdict: _severity(verdict.action),
     )
     if best.decided_by != PERSONAL:
         return None
@@ -334,13 +339,13 @@ def mildest_verdict(
     )
 
 
-def personal_verdict(verdict: Verdict, given: ReaderVerdict) -> Verdict:
+def personal_verdict(verdict: Verdict, personal: ReaderVerdict) -> Verdict:
     """Return a verdict that lists of its readers decide, whatever its score."""
-    hit = RuleHit(name=PERSONAL, score=0.0, say=given.say)
+    hit = RuleHit(name=PERSONAL, score=0.0, say=personal.say)
     return msgspec.structs.replace(
         verdict,
-        action=given.action,
-        line=given.line,
-        decided_by=given.decided_by,
+        action=personal.action,
+        line=personal.line,
+        decided_by=personal.decided_by,
         rules=(hit, *verdict.rules),
     )

@@ -19,4 +19,6 @@ def is_private(named: Collection[str], *texts: str) -> bool:
         named: the facts that it names, by way of others, too.
         texts: of its condition and its score, in which a metric may be an argument.
     """
-    return any(one.endswith(TRAP_FACT) for one in named) or any(TRAP_FACT in text for text in texts)
+    return any(name.endswith(TRAP_FACT) for name in named) or any(
+        TRAP_FACT in text for text in texts
+    )

@@ -80,54 +80,54 @@ class ReputationInputs(NamedTuple):
     judgements: Judgements = NOT_JUDGED  # of time-lines
 
 
-def pins_of(asked: Sequence[Shingle], pins: Pins, now: float) -> Pinned:
+def pins_of(shingles: Sequence[Shingle], pins: Pins, now: float) -> Pinned:
     """Return what analysts have said of some shingles.
 
     Args:
-        asked: in the order in which their counts are read.
+        shingles: in the order in which their counts are read.
         pins: in force.
         now: Unix seconds: what is over then says nothing.
     """
-    if pins.none_of(asked):
+    if pins.none_of(shingles):
         return NOT_PINNED
-    found: dict[int, dict[int, EntityStanding]] = {}
-    for at, shingle in enumerate(asked):
+    standings: dict[int, dict[int, EntityStanding]] = {}
+    for at, shingle in enumerate(shingles):
         pin = pins.of(shingle, now)
         if pin is not None:
-            place = sum(one.type == shingle.type for one in asked[:at])
+            place = sum(piece.type == shingle.type for piece in shingles[:at])
             said = EntityStanding(pin.flag, PINNED[pin.flag], _SHARE[pin.flag], pin.say)
-            found.setdefault(shingle.type, {})[place] = said
-    return found
+            standings.setdefault(shingle.type, {})[place] = said
+    return standings
 
 
-def pin_address(known: MessageCounts, pinned: Pinned) -> None:
+def pin_address(counts: MessageCounts, pinned: Pinned) -> None:
     """Have what an analyst said of the client's address, or else of its network, stand in the place
     of what is counted of it.
     """
     said = pinned.get(ShingleType.CLIENT_IP) or pinned.get(ShingleType.CLIENT_NETWORK)
     if said:
         flag, trust, share, say = said[0][:4]
-        known.pinned = RepIP(flag=flag, share=share, confidence=float(trust != 0), say=say)
+        counts.pinned = RepIP(flag=flag, share=share, confidence=float(trust != 0), say=say)
 
 
-def with_reputation(facts: Facts, seen: ReputationInputs) -> Facts:
+def with_reputation(facts: Facts, inputs: ReputationInputs) -> Facts:
     """Return the facts of a message with its reputation.
 
     Args:
         facts: with its counts; what they say of links and contacts names the entities.
-        seen: what the counts are of.
+        inputs: what the counts are of.
     """
-    known, who, pinned = facts.known, seen.who, seen.pinned
-    names = _Names(facts, seen)
-    shared = _shared(facts, seen, names)
+    counts, who, pinned = facts.known, inputs.who, inputs.pinned
+    names = _Names(facts, inputs)
+    shared = _shared(facts, inputs, names)
     reader = facts.recipient_domain
     everybodys = partial(_is_everybodys, names, shared | {registrable(reader)}, reader)
     # what the sender himself sent in the last day speaks neither for him nor for what is around
     # him, nor for what he links to
-    today = known.ham(_FROM, Window.DAY)
-    entities = judge(_sorts(known, pinned), names.of, everybodys, today)
-    account, author, sender = (_one(known, pinned, kind, seen.judgements, ALL) for kind in _WHO)
-    domain = _one(known, pinned, _AUTHOR_DOMAIN, seen.judgements, today)
+    today = counts.ham(_FROM, Window.DAY)
+    entities = judge(_sorts(counts, pinned), names.of, everybodys, today)
+    account, author, sender = (_one(counts, pinned, kind, inputs.judgements, ALL) for kind in _WHO)
+    domain = _one(counts, pinned, _AUTHOR_DOMAIN, inputs.judgements, today)
     user = account if who.account else author if who.author else sender
     whole = karma(
         KarmaInputs(
@@ -135,9 +135,9 @@ def with_reputation(facts: Facts, seen: ReputationInputs) -> Facts:
             author=author,
             sender=sender,
             domain=domain,
-            address=_NOTHING if seen.own else _of_address(known.repip_beside()),
-            network=_NOTHING if seen.own else _one(known, pinned, _NETWORK, own=today),
-            system=_NOTHING if seen.own else _one(known, pinned, _SYSTEM, own=today),
+            address=_NOTHING if inputs.own else _of_address(counts.repip_beside()),
+            network=_NOTHING if inputs.own else _one(counts, pinned, _NETWORK, own=today),
+            system=_NOTHING if inputs.own else _one(counts, pinned, _SYSTEM, own=today),
             entities=EntityStanding(entities.flag, entities.worst, said=entities.say),
             has_author=bool(who.author),
         )
@@ -149,7 +149,7 @@ def with_reputation(facts: Facts, seen: ReputationInputs) -> Facts:
         sender_proved=who.sender,
         repuser_flag=user.flag.value,
         repuser_share=user.share,
-        repuser_first=first_contact(known),
+        repuser_first=first_contact(counts),
         repentity_flag=entities.flag.value,
         repentity_worst=entities.worst,
         repentity_bad=entities.bad,
@@ -162,45 +162,50 @@ def with_reputation(facts: Facts, seen: ReputationInputs) -> Facts:
     )
 
 
-def client_standings(known: MessageCounts, pinned: Pinned, *, own: bool) -> KarmaInputs:
+def client_standings(counts: MessageCounts, pinned: Pinned, *, own: bool) -> KarmaInputs:
     """Return what karma before the content is made of at least: the client's address, network and
     system; of one of ours nothing is remembered.
     """
     if own:
         return KarmaInputs()
     return KarmaInputs(
-        address=_of_address(known.repip()),
-        network=_one(known, pinned, _NETWORK),
-        system=_one(known, pinned, _SYSTEM),
+        address=_of_address(counts.repip()),
+        network=_one(counts, pinned, _NETWORK),
+        system=_one(counts, pinned, _SYSTEM),
     )
 
 
-def sender_standing(known: MessageCounts, who: ProvedIdentity, pinned: Pinned) -> EntityStanding:
+def sender_standing(
+    counts: MessageCounts, sender: ProvedIdentity, pinned: Pinned
+) -> EntityStanding:
     """Return the standing of the sender before the content: of the login, or else of MAIL FROM
     where SPF passed.
     """
     return _one(
-        known, pinned, ShingleType.ACCOUNT if who.account else ShingleType.PROVED_SENDER, own=ALL
+        counts,
+        pinned,
+        ShingleType.ACCOUNT if sender.account else ShingleType.PROVED_SENDER,
+        own=ALL,
     )
 
 
-def first_contact(known: MessageCounts, span: RuleWindow = RuleWindow.EARLIER) -> bool | None:
+def first_contact(counts: MessageCounts, span: RuleWindow = RuleWindow.EARLIER) -> bool | None:
     """Tell whether none of the recipients had mail from this sender in a span of time.
 
     None where that is not known.
 
     Args:
-        known: counts of the message's pieces.
+        counts: counts of the message's pieces.
         span: a message and its copies lie in the last day, which `EARLIER` leaves out.
     """
     for kind in (ShingleType.ENTITY_RECIPIENT, ShingleType.SENDER_RECIPIENT):
-        if known.rows.get(kind):
-            return not known.most(kind, span, Metric.SEEN)
+        if counts.rows.get(kind):
+            return not counts.most(kind, span, Metric.SEEN)
     return None
 
 
 def _one(
-    known: MessageCounts,
+    counts: MessageCounts,
     pinned: Pinned,
     kind: int,
     judgements: Judgements = NOT_JUDGED,
@@ -209,7 +214,7 @@ def _one(
     """Return the standing of the only piece of a type: an analyst's word, or else by its time-line,
     or else by its base record.
     """
-    rows = known.rows.get(kind)
+    rows = counts.rows.get(kind)
     if not rows:
         return _NOTHING
     if kind in pinned:
@@ -231,9 +236,9 @@ def _of_address(repip: RepIP) -> EntityStanding:
     return EntityStanding(repip.flag, trust, repip.share, repip.say)
 
 
-def _sorts(known: MessageCounts, pinned: Pinned) -> list[EntityGroup]:
+def _sorts(counts: MessageCounts, pinned: Pinned) -> list[EntityGroup]:
     """Return the entities of a message by sort, those that tell most first."""
-    rows = known.rows
+    rows = counts.rows
     return [
         EntityGroup(
             kind,
@@ -262,17 +267,17 @@ def _is_everybodys(
     return False
 
 
-def _shared(facts: Facts, seen: ReputationInputs, names: _Names) -> frozenset[str]:
+def _shared(facts: Facts, inputs: ReputationInputs, names: _Names) -> frozenset[str]:
     """Return the domains among a message's links that many senders share, by their names or by
     their past.
     """
-    found = {name for name in facts.links_domains if name in seen.shared or is_service(name)}
+    services = {name for name in facts.links_domains if name in inputs.shared or is_service(name)}
     rows = facts.known.rows
     senders = rows.get(ShingleType.LINK_SENDERS, ())
     for place, row in enumerate(rows.get(ShingleType.LINK_DOMAIN, ())[: len(senders)]):
         if is_shared(row, senders[place]):
-            found.add(names.of(ShingleType.LINK_DOMAIN, place))
-    return frozenset(found - {""})
+            services.add(names.of(ShingleType.LINK_DOMAIN, place))
+    return frozenset(services - {""})
 
 
 class _Names:
@@ -281,9 +286,9 @@ class _Names:
     Each looked for when it is asked for.
     """
 
-    def __init__(self, facts: Facts, seen: ReputationInputs) -> None:
+    def __init__(self, facts: Facts, inputs: ReputationInputs) -> None:
         self._facts = facts
-        self._seen = seen
+        self._seen = inputs
         self._found: dict[int, list[str]] = {}  # by type, in the order of its places
 
     def of(self, kind: int, place: int) -> str:
@@ -298,9 +303,9 @@ class _Names:
         names = {hasher.shingle(kind, name).hash: name for name in self._candidates(kind)}
         if not names:
             return []
-        return [names.get(found, "") for one, found in self._facts.known.asked if one == kind]
+        return [names.get(value, "") for sort, value in self._facts.known.asked if sort == kind]
 
     def _candidates(self, kind: int) -> Iterable[str]:
         fact = _FACTS[kind]
-        found: frozenset[str] = getattr(self._facts, fact) if fact else frozenset()
-        return found
+        values: frozenset[str] = getattr(self._facts, fact) if fact else frozenset()
+        return values

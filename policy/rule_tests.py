@@ -62,27 +62,27 @@ class RuleTestFacts:
 
     def count(self, kind: int, window: int, metric: int) -> int | None:
         """Return one count."""
-        found: int | None = self._values.get(f"f.count({kind}, {int(window)}, {int(metric)})", 0)
-        return found
+        answer: int | None = self._values.get(f"f.count({kind}, {int(window)}, {int(metric)})", 0)
+        return answer
 
     def ham(self, kind: int, window: int) -> int | None:
         """Return what is given, else what the counts make."""
         seen, spam = self.count(kind, window, Metric.SEEN), self.count(kind, window, Metric.SPAM)
-        known = None if seen is None or spam is None else max(0, seen - spam)
-        found: int | None = self._values.get(f"f.ham({kind}, {int(window)})", known)
-        return found
+        ham = None if seen is None or spam is None else max(0, seen - spam)
+        answer: int | None = self._values.get(f"f.ham({kind}, {int(window)})", ham)
+        return answer
 
     def spam_share(self, kind: int, window: int) -> float | None:
         """Return what is given, else what the counts make."""
         seen, spam = self.count(kind, window, Metric.SEEN), self.count(kind, window, Metric.SPAM)
-        known = None if seen is None or spam is None else spam_share(seen, spam)
-        found: float | None = self._values.get(f"f.spam_share({kind}, {int(window)})", known)
-        return found
+        share = None if seen is None or spam is None else spam_share(seen, spam)
+        answer: float | None = self._values.get(f"f.spam_share({kind}, {int(window)})", share)
+        return answer
 
     def robotic(self, kind: int) -> float | None:
         """Return what is given."""
-        found: float | None = self._values.get(f"f.robotic({kind})")
-        return found
+        answer: float | None = self._values.get(f"f.robotic({kind})")
+        return answer
 
     def found(self, name: str) -> bool:
         """Tell whether a finding is given."""
@@ -136,7 +136,7 @@ def _values(test: RuleTest, schema: FactSchema, others: Mapping[str, Stage]) -> 
     for name in test.fired:
         if name not in others:
             raise ExpressionFault(f"fired: nothing that can be hit is called {name[:60]}")
-    found: dict[str, Any] = {}
+    values: dict[str, Any] = {}
     for key, value in test.facts.items():
         loads = RuleLoads()
         try:
@@ -148,8 +148,8 @@ def _values(test: RuleTest, schema: FactSchema, others: Mapping[str, Stage]) -> 
             raise ExpressionFault(
                 f'facts: "{key[:60]}" is no fact; write "text.words" or "count[From].day.seen"'
             )
-        found[loaded[0].code] = _value(key, value, piece)
-    return found
+        values[loaded[0].code] = _value(key, value, piece)
+    return values
 
 
 def _value(key: str, value: Any, piece: TypedPiece) -> Any:
@@ -163,14 +163,14 @@ def _value(key: str, value: Any, piece: TypedPiece) -> Any:
         case PieceKind.TEXT:
             fits = isinstance(value, str)
         case _:
-            fits = isinstance(value, list) and all(isinstance(one, str) for one in value)
+            fits = isinstance(value, list) and all(isinstance(member, str) for member in value)
     if not fits:
         more = f', or "{NONE}"' if piece.optional else ""
         raise ExpressionFault(f"facts: {key} = {show(value)}: it is {piece.kind}{more}")
     for word in value if isinstance(value, list) else (value,):
         if piece.words and word not in piece.words:
-            known = did_you_mean(word, piece.words)
-            raise ExpressionFault(f"facts: {key} is never {show(word)}{known}")
+            guess = did_you_mean(word, piece.words)
+            raise ExpressionFault(f"facts: {key} is never {show(word)}{guess}")
     if isinstance(value, list):
         return frozenset(map(piece.form.whole, value))
     # as a message's fact is written

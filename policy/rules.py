@@ -223,36 +223,38 @@ class TestTable(msgspec.Struct, frozen=True, kw_only=True):
     score: Annotated[float, Meta(description="What it gives then.")] | UnsetType = UNSET
 
 
-def verdict_lines(given: Mapping[str, GivenValue]) -> VerdictLines:
+def verdict_lines(fields: Mapping[str, GivenValue]) -> VerdictLines:
     """Return the lines that files give together.
 
     Raises:
         PolicyError: they are crossed.
     """
-    lines = VerdictLines(**{key: item.value for key, item in given.items()})
+    lines = VerdictLines(**{key: item.value for key, item in fields.items()})
     spam, reject = ("spam_score", lines.spam_score), ("reject_score", lines.reject_score)
-    _uncrossed(given, spam, reject)
+    _uncrossed(fields, spam, reject)
     if lines.shadow_spam_score is not None:
         spam = "shadow_spam_score", lines.shadow_spam_score
     if lines.shadow_reject_score is not None:
         reject = "shadow_reject_score", lines.shadow_reject_score
-    _uncrossed(given, spam, reject)
+    _uncrossed(fields, spam, reject)
     return lines
 
 
 def _uncrossed(
-    given: Mapping[str, GivenValue], spam: tuple[str, float], reject: tuple[str, float]
+    fields: Mapping[str, GivenValue], spam: tuple[str, float], reject: tuple[str, float]
 ) -> None:
     """Refuse a line of refusal below the spam line."""
     if reject[1] >= spam[1]:
         return
-    low, high = given.get(reject[0]), given.get(spam[0])
-    at = max((one.place for one in (low, high) if one), key=lambda place: (place.file, place.line))
+    low, high = fields.get(reject[0]), fields.get(spam[0])
+    at = max(
+        (field.place for field in (low, high) if field), key=lambda place: (place.file, place.line)
+    )
     first, words, second = (
         (reject, "below", spam) if low and low.place is at else (spam, "above", reject)
     )
-    other = given.get(second[0])
-    beside = f"{second[0]} = {second[1]:g}" + (f" ({other.place})" if other else "")
+    second_field = fields.get(second[0])
+    beside = f"{second[0]} = {second[1]:g}" + (f" ({second_field.place})" if second_field else "")
     raise PolicyError(
         f"{first[0]} = {first[1]:g} is {words} {beside}",
         file=at.file,
@@ -263,14 +265,14 @@ def _uncrossed(
 
 def rule(fields: Mapping[str, GivenValue]) -> Rule:
     """Return the rule that files give together."""
-    values = {key: given.value for key, given in fields.items()}
-    return Rule(**values, places={key: given.place for key, given in fields.items()})
+    values = {key: field.value for key, field in fields.items()}
+    return Rule(**values, places={key: field.place for key, field in fields.items()})
 
 
 def condition(fields: Mapping[str, GivenValue]) -> Condition:
     """Return the condition that files give together."""
-    values = {key: given.value for key, given in fields.items()}
-    return Condition(**values, places={key: given.place for key, given in fields.items()})
+    values = {key: field.value for key, field in fields.items()}
+    return Condition(**values, places={key: field.place for key, field in fields.items()})
 
 
 def tests(document: TomlDocument, path: tuple[str | int, ...], fields: Fields) -> None:
@@ -288,6 +290,8 @@ def tests(document: TomlDocument, path: tuple[str | int, ...], fields: Fields) -
         if "hit" not in given:
             raise refuse("[[rule.test]]: hit is missing; true or false", document.key(*where))
         found.append(
-            RuleTest(**{key: one.value for key, one in given.items()}, place=document.key(*where))
+            RuleTest(
+                **{key: field.value for key, field in given.items()}, place=document.key(*where)
+            )
         )
     fields["test"] = GivenValue(tuple(found), fields["test"].place)

@@ -207,22 +207,22 @@ async def _scanned(
         )
     evidence = course.evidence
     course.step()
-    who = prove_sender(
+    sender = prove_sender(
         evidence.identity,
         envelope,
         message.from_.address if message.from_ else "",
         message.from_domains,
     )
     pieces = shingles(
-        message, envelope, site.hasher, evidence.identity.dkim_domains, evidence.location, who
+        message, envelope, site.hasher, evidence.identity.dkim_domains, evidence.location, sender
     )
     course.step()
     await site.memory.look(site.counters, now)
-    known, faults = await read_counts(
+    counts, faults = await read_counts(
         site.counters, shingles_to_read(pieces), now, policy.compiled.timelines
     )
     judgements, more = await judge_histories(
-        site.counters, known, who, site.hasher, site.histories, now=now
+        site.counters, counts, sender, site.hasher, site.histories, now=now
     )
     faults += more
     if course.said is None:
@@ -233,9 +233,9 @@ async def _scanned(
         site,
         policy,
         evidence,
-        Sender(who, judgements),
+        Sender(sender, judgements),
         pieces,
-        known,
+        counts,
         course,
         found=view.findings,
         faults=faults,
@@ -292,17 +292,17 @@ async def _for_readers(result: Scan, persons: Persons, now: float) -> Scan:
         result.verdict,
         spam_score=policy.verdict.spam_score,
         reject_score=policy.verdict.reject_score,
-        lists=[one.name for one in policy.local_lists.lists],
+        lists=[entry.name for entry in policy.local_lists.lists],
     )
-    found = mildest_verdict(message, people, now)
-    verdict = result.verdict if found is None else personal_verdict(result.verdict, found)
+    personal = mildest_verdict(message, people, now)
+    verdict = result.verdict if personal is None else personal_verdict(result.verdict, personal)
     if verdict.action is not Action.ACCEPT:
-        told = unproved_allows(message, people, now)
+        reason = unproved_allows(message, people, now)
         identity, envelope = result.evidence.identity, result.envelope
         verdict = with_findings(
-            verdict, (not_counted(has, subject, identity, envelope) for has, subject in told)
+            verdict, (not_counted(has, subject, identity, envelope) for has, subject in reason)
         )
-    site_verdict = None if found is None else result.verdict
+    site_verdict = None if personal is None else result.verdict
     return msgspec.structs.replace(result, verdict=verdict, site_verdict=site_verdict)
 
 
@@ -347,9 +347,9 @@ async def rescan(
         evidence.location,
         result.behind.who,
     )
-    there = frozenset(shingles_to_read(result.pieces))
-    new = tuple(shingle for shingle in shingles_to_read(pieces) if shingle not in there)
-    known, faults = await read_counts(site.counters, new, now, result.policy.compiled.timelines)
+    earlier = frozenset(shingles_to_read(result.pieces))
+    new = tuple(shingle for shingle in shingles_to_read(pieces) if shingle not in earlier)
+    counts, faults = await read_counts(site.counters, new, now, result.policy.compiled.timelines)
     names = {finding.name for finding in result.found}
     return _judged(
         message,
@@ -359,7 +359,7 @@ async def rescan(
         evidence,
         result.behind,
         pieces,
-        result.facts.known.joined(known),
+        result.facts.known.joined(counts),
         course or ScanProgress(NoScanBudget()),
         found=(*result.found, *(finding for finding in view.findings if finding.name not in names)),
         faults=(*result.faults, *faults),
@@ -379,7 +379,7 @@ def _judged(
     evidence: SenderEvidence,
     behind: Sender,
     pieces: CountedPieces,
-    known: MessageCounts,
+    counts: MessageCounts,
     course: ScanProgress,
     *,
     found: tuple[Finding, ...],
@@ -404,13 +404,13 @@ def _judged(
     if meaning is not None:
         opinion = msgspec.structs.replace(opinion, meaning=meaning)
     # a store that is away was asked nothing
-    pinned = pins_of(known.asked or shingles_to_read(pieces), site.pins, now)
-    pin_address(known, pinned)
+    pinned = pins_of(counts.asked or shingles_to_read(pieces), site.pins, now)
+    pin_address(counts, pinned)
     facts = facts_of(
         message,
         envelope,
         [*findings, *missing],
-        known,
+        counts,
         evidence,
         signatures,
         opinion,
@@ -461,11 +461,11 @@ def _judged(
 def _everybodys(signatures: SignatureMatches, lists: Collection[str]) -> frozenset[str]:
     """Return the domains that marks of these lists found in a message."""
     marks = (
-        one
-        for one in signatures.signatures
-        if one.kind in (SignatureKind.DOMAIN, SignatureKind.HOST)
+        signature
+        for signature in signatures.signatures
+        if signature.kind in (SignatureKind.DOMAIN, SignatureKind.HOST)
     )
-    return frozenset(one.value for one in marks if one.id.partition(":")[0] in lists)
+    return frozenset(entity.value for entity in marks if entity.id.partition(":")[0] in lists)
 
 
 def _checked(

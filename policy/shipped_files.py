@@ -55,23 +55,23 @@ def read(path: Path) -> list[FileVersion]:
     except (OSError, ValueError) as fault:
         why = getattr(fault, "strerror", None) or fault
         raise PolicyError(f"cannot be read: {why}", file=str(path)) from fault
-    found = []
+    versions = []
     for number, line in enumerate(text.splitlines(), 1):
         if line.startswith("#"):
             continue
         try:
-            name, state, digest, said = line.split("\t")
+            name, state, digest, prints_text = line.split("\t")
             prints = (
                 None
-                if said == _NOTHING
-                else frozenset(_split(base64.b64decode(said, validate=True)))
+                if prints_text == _NOTHING
+                else frozenset(_split(base64.b64decode(prints_text, validate=True)))
             )
         except (ValueError, binascii.Error):
             raise PolicyError(
                 "is no line of the table of shipped files", file=str(path), line=number
             ) from None
-        found.append(FileVersion(name, state == SHIPS, digest, prints))
-    return found
+        versions.append(FileVersion(name, state == SHIPS, digest, prints))
+    return versions
 
 
 def shipped_table(versions: Iterable[FileVersion]) -> str:
@@ -79,11 +79,15 @@ def shipped_table(versions: Iterable[FileVersion]) -> str:
     one that ships last.
     """
     lines = [HEAD]
-    for one in sorted(versions, key=lambda one: (one.name, one.ships)):
-        said = (
-            _NOTHING if one.said is None else base64.b64encode(b"".join(sorted(one.said))).decode()
+    for version in sorted(versions, key=lambda version: (version.name, version.ships)):
+        prints = (
+            _NOTHING
+            if version.said is None
+            else base64.b64encode(b"".join(sorted(version.said))).decode()
         )
-        lines.append("\t".join((one.name, SHIPS if one.ships else WAS, one.digest, said)))
+        lines.append(
+            "\t".join((version.name, SHIPS if version.ships else WAS, version.digest, prints))
+        )
     return "\n".join(lines) + "\n"
 
 
@@ -99,20 +103,22 @@ def statements_of(data: Mapping[str, Any]) -> dict[str, Any]:
     Args:
         data: of a file that was read without error.
     """
-    found: dict[str, Any] = {}
+    content_read: dict[str, Any] = {}
     for section, content in data.items():
         if isinstance(content, Mapping):
-            found |= {f"{section}.{key}": value for key, value in content.items()}
+            content_read |= {f"{section}.{key}": value for key, value in content.items()}
         else:
-            for one in content:
-                found |= {f"{section}.{one['name']}.{key}": value for key, value in one.items()}
-    return found
+            for table in content:
+                content_read |= {
+                    f"{section}.{table['name']}.{key}": value for key, value in table.items()
+                }
+    return content_read
 
 
 def fingerprint(key: str, value: Any) -> bytes:
     """Return the fingerprint of one thing that a file says."""
-    told = msgspec.json.encode(value, order="deterministic")
-    return hashlib.blake2s(key.encode() + b"\0" + told, digest_size=_OCTETS).digest()
+    encoded = msgspec.json.encode(value, order="deterministic")
+    return hashlib.blake2s(key.encode() + b"\0" + encoded, digest_size=_OCTETS).digest()
 
 
 def _split(octets: bytes) -> Iterator[bytes]:

@@ -67,32 +67,32 @@ class SignatureFiles:
         used: dict[tuple[str, Signature], _KnownSignatures] = {}
         meant: dict[str, bytes] = {}
         for source in sources:
-            known = used[source.file, source.pattern] = self._one(
+            entry = used[source.file, source.pattern] = self._one(
                 folders.find(source.file), source, force=force
             )
-            meant[source.pattern.id] = known.meant
-            if len(tables) + sum(len(one.signatures) for one in used.values()) > MAX_SIGNATURES:
+            meant[source.pattern.id] = entry.meant
+            if len(tables) + sum(len(entry.signatures) for entry in used.values()) > MAX_SIGNATURES:
                 raise refuse(f"more than {MAX_SIGNATURES} signatures in all files", source.place)
         self._known = used
-        parts = (tuple(tables), tuple(one.signatures for one in used.values()))
+        parts = (tuple(tables), tuple(entry.signatures for entry in used.values()))
         if parts != self._last:
-            self._all = {one.id: one for one in tables}
-            for one in parts[1]:
-                self._all = {**self._all, **one}
+            self._all = {signature.id: signature for signature in tables}
+            for signature in parts[1]:
+                self._all = {**self._all, **signature}
             self._last = parts
         return self._all, meant
 
     def _one(self, path: Path, source: SignatureSource, *, force: bool) -> _KnownSignatures:
-        known = self._known.get((source.file, source.pattern))
-        seen = file_state(path)
-        if known is not None and known.look == seen and not force:
-            return known
+        entry = self._known.get((source.file, source.pattern))
+        state = file_state(path)
+        if entry is not None and entry.look == state and not force:
+            return entry
         raw = contents(path, f"signature list {source.pattern.id}", source.place, MAX_LIST_BYTES)
         digest = hashlib.sha256(raw).digest()
-        if known is not None and known.digest == digest:
-            return known._replace(look=seen)
-        found = _signatures(raw, path, source.pattern)
-        return _KnownSignatures(seen, digest, found, digest_of(map(str.encode, found)))
+        if entry is not None and entry.digest == digest:
+            return entry._replace(look=state)
+        signatures = _signatures(raw, path, source.pattern)
+        return _KnownSignatures(state, digest, signatures, digest_of(map(str.encode, signatures)))
 
 
 def _signatures(raw: bytes, path: Path, pattern: Signature) -> Mapping[str, Signature]:
@@ -106,19 +106,19 @@ def _signatures(raw: bytes, path: Path, pattern: Signature) -> Mapping[str, Sign
         raise PolicyError(
             "its last line does not end: half-written?", file=str(path), line=raw.count(b"\n") + 1
         )
-    found: dict[str, Signature] = {}
+    signatures: dict[str, Signature] = {}
     for number, value in _lines(raw, path):
         name = hashlib.blake2b(value.encode(), digest_size=_ID_OCTETS).hexdigest()
-        one = msgspec.structs.replace(pattern, id=f"{pattern.id}:{name}", value=value)
+        signature = msgspec.structs.replace(pattern, id=f"{pattern.id}:{name}", value=value)
         try:
-            found[one.id] = check_signature(one)
+            signatures[signature.id] = check_signature(signature)
         except BrokenSignature as fault:
             raise PolicyError(str(fault), file=str(path), line=number) from None
-        if len(found) > MAX_SIGNATURES:
+        if len(signatures) > MAX_SIGNATURES:
             raise PolicyError(
                 f"holds more than {MAX_SIGNATURES} signatures", file=str(path), line=number
             )
-    return found
+    return signatures
 
 
 def _lines(raw: bytes, path: Path) -> Iterator[tuple[int, str]]:

@@ -179,16 +179,16 @@ def signature_source(fields: Fields) -> SignatureSource | None:
 
 
 def _values(fields: Fields) -> dict[str, Any] | None:
-    given: Mapping[str, Any] = {key: one.value for key, one in fields.items()}
-    if not given.get("enabled", True):
+    values: Mapping[str, Any] = {key: field.value for key, field in fields.items()}
+    if not values.get("enabled", True):
         return None
-    found = {
+    signature_fields = {
         key: value
-        for key, value in given.items()
+        for key, value in values.items()
         if key not in ("name", "value", "file", "enabled", "expires")
     }
-    found["id"] = given["name"]
-    found.setdefault("kind", SignatureKind.PHRASE)
-    if "expires" in given:
-        found["expires"] = _unix(given["expires"])
-    return found
+    signature_fields["id"] = values["name"]
+    signature_fields.setdefault("kind", SignatureKind.PHRASE)
+    if "expires" in values:
+        signature_fields["expires"] = _unix(values["expires"])
+    return signature_fields

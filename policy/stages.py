@@ -62,10 +62,10 @@ def deciding(policy: Policy) -> frozenset[Stage]:
         if rule.enabled and rule.mode is RuleMode.LIVE and rule.most > 0:
             stage = stages[rule.name]
             scores[stage] = scores.get(stage, 0.0) + rule.most
-    for one in policy.dns_lists:
-        heaviest = max(one.codes.scores, default=0.0)
-        if one.enabled and one.mode is RuleMode.LIVE and heaviest > 0:
-            for stage in {of.stage for of in one.of}:
+    for dns_list in policy.dns_lists:
+        heaviest = max(dns_list.codes.scores, default=0.0)
+        if dns_list.enabled and dns_list.mode is RuleMode.LIVE and heaviest > 0:
+            for stage in {of.stage for of in dns_list.of}:
                 scores[stage] = scores.get(stage, 0.0) + heaviest
     reached, total = {of.stage for of in policy.local_lists.subjects}, 0.0
     for stage in Stage:
@@ -81,4 +81,6 @@ def waiting_stages(falls: frozenset[Stage], policy: Policy) -> frozenset[Stage]:
     """Return the stages where a mail server has to wait for what falls at others: none before the
     policy wants anybody to be refused.
     """
-    return frozenset(max(stage, policy.verdict.first, key=lambda one: one.order) for stage in falls)
+    return frozenset(
+        max(stage, policy.verdict.first, key=lambda stage: stage.order) for stage in falls
+    )

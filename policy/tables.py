@@ -204,11 +204,11 @@ class AuthenticationTable(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     @cached_property
     def trusted(self) -> frozenset[str]:
         """The sealers, in lower case."""
-        return frozenset(one.lower().rstrip(".") for one in self.trusted_sealers)
+        return frozenset(sealer.lower().rstrip(".") for sealer in self.trusted_sealers)
 
 
 def karma_table(
-    given: Mapping[str, GivenValue],
+    fields: Mapping[str, GivenValue],
     *,
     named: Collection[str],
     groups: Collection[str],
@@ -218,7 +218,7 @@ def karma_table(
     """Return the `[karma]` table that files give together.
 
     Args:
-        given: its keys.
+        fields: its keys.
         named: rules and lists.
         groups: all there are.
         lists: of signatures.
@@ -227,22 +227,22 @@ def karma_table(
     Raises:
         PolicyError: it names what there is not.
     """
-    table = KarmaTable(**{key: item.value for key, item in given.items()})
+    table = KarmaTable(**{key: item.value for key, item in fields.items()})
     helped = [
         name
         for name in table.never_helps
         if not (findings is None and name.islower()) and name not in (findings or ())
     ]
-    for key, names, known in (
+    for key, names, defaults in (
         ("never_helps", helped, [*named, *groups, *(findings or ())]),
         ("group", [table.group] if table.group else [], groups),
         ("shared", table.shared, lists),
     ):
-        unknown = [name for name in names if name not in known]
+        unknown = [name for name in names if name not in defaults]
         if unknown:
-            place = given[key].place
+            place = fields[key].place
             raise PolicyError(
-                f"{key}: there is no {unknown[0]!r}{did_you_mean(unknown[0], known)}",
+                f"{key}: there is no {unknown[0]!r}{did_you_mean(unknown[0], defaults)}",
                 file=place.file,
                 line=place.line,
                 column=place.column,
@@ -250,22 +250,22 @@ def karma_table(
     return table
 
 
-def final_table(given: Mapping[str, GivenValue], rules: Collection[str]) -> FinalTable:
+def final_table(fields: Mapping[str, GivenValue], rules: Collection[str]) -> FinalTable:
     """Return the `[final]` table that files give together.
 
     Args:
-        given: its keys.
+        fields: its keys.
         rules: names of all rules.
 
     Raises:
         PolicyError: its lines are crossed, or it names a rule that there is not.
     """
-    table = FinalTable(**{key: item.value for key, item in given.items()})
+    table = FinalTable(**{key: item.value for key, item in fields.items()})
     unknown = (
-        [name for name in table.overrules if name not in rules] if "overrules" in given else []
+        [name for name in table.overrules if name not in rules] if "overrules" in fields else []
     )
     if unknown:
-        place = given["overrules"].place
+        place = fields["overrules"].place
         raise PolicyError(
             f"overrules names {unknown[0]!r}; there is no rule of that name",
             file=place.file,
@@ -273,7 +273,7 @@ def final_table(given: Mapping[str, GivenValue], rules: Collection[str]) -> Fina
             column=place.column,
         )
     if table.reject and table.reject <= table.spam:
-        place = (given.get("reject") or given["spam"]).place
+        place = (fields.get("reject") or fields["spam"]).place
         raise PolicyError(
             (
                 f"reject = {table.reject:g} is not above spam = {table.spam:g}; 0 = the model "

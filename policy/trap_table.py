@@ -83,24 +83,24 @@ class _KnownTraps(NamedTuple):
     domains: frozenset[str]
 
 
-def traps_table(given: Mapping[str, GivenValue]) -> TrapsTable:
+def traps_table(fields: Mapping[str, GivenValue]) -> TrapsTable:
     """Return the `[traps]` table that files give together, its entries in their normal form.
 
     Raises:
         PolicyError: an entry that can be no trap.
     """
-    found = TrapsTable(**{key: item.value for key, item in given.items()})
+    table = TrapsTable(**{key: item.value for key, item in fields.items()})
     normal = {}
     for key, form in (("addresses", trap_address), ("domains", trap_domain)):
         try:
-            normal[key] = tuple(form(one) for one in getattr(found, key))
+            normal[key] = tuple(form(address) for address in getattr(table, key))
         except BrokenTrap as fault:
-            raise refuse(f"[traps] {key}: {fault}", given[key].place) from None
+            raise refuse(f"[traps] {key}: {fault}", fields[key].place) from None
     try:
-        Traps(patterns=found.patterns)
+        Traps(patterns=table.patterns)
     except BrokenTrap as fault:
-        raise refuse(f"[traps] patterns: {fault}", given["patterns"].place) from None
-    return msgspec.structs.replace(found, **normal)
+        raise refuse(f"[traps] patterns: {fault}", fields["patterns"].place) from None
+    return msgspec.structs.replace(table, **normal)
 
 
 class TrapFiles:
@@ -115,8 +115,8 @@ class TrapFiles:
     def read(
         self,
         folders: PolicyFolders,
-        asked: TrapsTable,
-        given: Mapping[str, GivenValue],
+        table: TrapsTable,
+        fields: Mapping[str, GivenValue],
         *,
         force: bool = False,
     ) -> tuple[Traps, bytes]:
@@ -124,39 +124,39 @@ class TrapFiles:
 
         Args:
             folders: of the policy.
-            asked: the table.
-            given: its keys, with their places.
+            table: the table.
+            fields: its keys, with their places.
             force: open the files even if they look as before.
 
         Raises:
             PolicyError: a file that can't be used, with its line; what was known before stays
                 known.
         """
-        known: dict[str, _KnownTraps] = {}
-        for name in asked.files:
-            known[name] = self._one(folders.find(name), name, given, force=force)
-        self._known = known
-        state = asked, tuple(one.digest for one in known.values())
+        files: dict[str, _KnownTraps] = {}
+        for name in table.files:
+            files[name] = self._one(folders.find(name), name, fields, force=force)
+        self._known = files
+        state = table, tuple(file.digest for file in files.values())
         if state != self._last:
-            addresses = _together(asked.addresses, (one.addresses for one in known.values()))
-            domains = _together(asked.domains, (one.domains for one in known.values()))
-            self._traps = Traps(addresses, domains, asked.patterns)
-            sorts = (*sorted(addresses | domains), "", *sorted(asked.patterns))
+            addresses = _together(table.addresses, (file.addresses for file in files.values()))
+            domains = _together(table.domains, (file.domains for file in files.values()))
+            self._traps = Traps(addresses, domains, table.patterns)
+            sorts = (*sorted(addresses | domains), "", *sorted(table.patterns))
             self._meant = hashlib.sha256("\n".join(sorts).encode()).digest()
             self._last = state
         return self._traps, self._meant
 
     def _one(
-        self, path: Path, name: str, given: Mapping[str, GivenValue], *, force: bool
+        self, path: Path, name: str, fields: Mapping[str, GivenValue], *, force: bool
     ) -> _KnownTraps:
-        known, seen = self._known.get(name), file_state(path)
-        if known is not None and known.look == seen and not force:
-            return known
-        raw = contents(path, "[traps]", given["files"].place, MAX_FILE_BYTES)
+        file, state = self._known.get(name), file_state(path)
+        if file is not None and file.look == state and not force:
+            return file
+        raw = contents(path, "[traps]", fields["files"].place, MAX_FILE_BYTES)
         digest = hashlib.sha256(raw).digest()
-        if known is not None and known.digest == digest:
-            return known._replace(look=seen)
-        return _KnownTraps(seen, digest, *_entries(raw, path))
+        if file is not None and file.digest == digest:
+            return file._replace(look=state)
+        return _KnownTraps(state, digest, *_entries(raw, path))
 
 
 def _entries(raw: bytes, path: Path) -> tuple[frozenset[str], frozenset[str]]:

@@ -58,8 +58,8 @@ class Traps:
     ) -> None:
         self._addresses = frozenset(addresses)
         named = frozenset(domains)
-        self._exactly = frozenset(one.removeprefix(".") for one in named)
-        self._below = frozenset(one[1:] for one in named if one[0] == ".")
+        self._exactly = frozenset(domain.removeprefix(".") for domain in named)
+        self._below = frozenset(domain[1:] for domain in named if domain[0] == ".")
         self._patterns = tuple(map(compile_trap_pattern, patterns))
 
     def __len__(self) -> int:
@@ -73,21 +73,23 @@ class Traps:
         """
         if not len(self):
             return False
-        one = mail_address(address)
-        if not one or one in self._addresses:
-            return bool(one)
-        local, _, domain = one.rpartition("@")
+        parsed = mail_address(address)
+        if not parsed or parsed in self._addresses:
+            return bool(parsed)
+        local, _, domain = parsed.rpartition("@")
         if local in ROLES:
             return False
         return (
             domain in self._exactly
             or (bool(self._below) and any(above in self._below for above in _above(domain)))
-            or any(pattern.fullmatch(one) for pattern in self._patterns)
+            or any(pattern.fullmatch(parsed) for pattern in self._patterns)
         )
 
     def among(self, recipients: Iterable[str]) -> tuple[str, ...]:
         """Return those of some addresses that are traps, as they were given."""
-        return tuple(one for one in recipients if self.has(one)) if len(self) else ()
+        return (
+            tuple(recipient for recipient in recipients if self.has(recipient)) if len(self) else ()
+        )
 
 
 def trap_address(text: str) -> str:
@@ -96,10 +98,10 @@ def trap_address(text: str) -> str:
     Raises:
         BrokenTrap: it is none.
     """
-    found = mail_address(text)
-    if not found:
+    parsed = mail_address(text)
+    if not parsed:
         raise BrokenTrap(f"{text[:100]!r} is no mail address")
-    return found
+    return parsed
 
 
 def trap_domain(text: str) -> str:
@@ -131,14 +133,14 @@ def compile_trap_pattern(pattern: str) -> Any:
     options.case_sensitive = False
     options.max_mem = PATTERN_MEMORY
     try:
-        found = re2.compile(pattern, options)
+        compiled = re2.compile(pattern, options)
     except re2.error as fault:
         words = fault.args[0] if fault.args else "not a pattern"
-        said = words.decode("utf-8", "replace") if isinstance(words, bytes) else str(words)
-        raise BrokenTrap(f"{pattern[:100]!r}: {said}") from None
-    if all(found.fullmatch(one) for one in NOBODYS):
+        problem = words.decode("utf-8", "replace") if isinstance(words, bytes) else str(words)
+        raise BrokenTrap(f"{pattern[:100]!r}: {problem}") from None
+    if all(compiled.fullmatch(address) for address in NOBODYS):
         raise BrokenTrap(f"{pattern[:100]!r} matches everybody's address")
-    return found
+    return compiled
 
 
 def _above(domain: str) -> Iterable[str]:

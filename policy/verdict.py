@@ -117,12 +117,12 @@ def judge(
         A local list decides whatever else is said.  The final model weighs all but karma, under the
         caps; its part is under none.
     """
-    policy, envelope, said = evaluator.policy, grounds.envelope, grounds.engines
+    policy, envelope, opinions = evaluator.policy, grounds.envelope, grounds.engines
     lines, whole = policy.verdict, stage in _WHOLE
     findings = grounds.findings
-    if said:
-        facts = with_engines(facts, said, policy.engines)
-        findings = [*findings, *engine_findings(said, policy.engines)]
+    if opinions:
+        facts = with_engines(facts, opinions, policy.engines)
+        findings = [*findings, *engine_findings(opinions, policy.engines)]
     lists = (
         policy.local_lists,
         envelope,
@@ -144,12 +144,12 @@ def judge(
     ]
     fired, failed = evaluator.rules(facts, stage, before)
     hits = [*fired, *before]
-    held = cap_hits(hits, policy.groups)
-    weighed, karma = evaluator.model(facts, held), evaluator.karma(facts, held)
+    capped = cap_hits(hits, policy.groups)
+    weighed, karma = evaluator.model(facts, capped), evaluator.karma(facts, capped)
     if karma:
-        held = cap_hits([*hits, *karma], policy.groups)
+        capped = cap_hits([*hits, *karma], policy.groups)
     verdict = decide(
-        [*held, *weighed],
+        [*capped, *weighed],
         [*findings, *grounds.missing, *scripted.findings],
         spam_score=lines.spam_score,
         reject_score=lines.reject_score,
@@ -157,7 +157,7 @@ def judge(
         shadow_reject_score=lines.shadow_reject_score,
         groups=policy.groups,
     )
-    verdict = joint_verdict(verdict, said, policy.engines, lines)
+    verdict = joint_verdict(verdict, opinions, policy.engines, lines)
     listed = match_local_lists(*lists)
     if listed is not None:
         verdict = enforced_verdict(verdict, listed, reject_score=lines.reject_score)

@@ -53,47 +53,54 @@ def meaning_of(
         scripts: what each script says, without comments and white space.
     """
     rules = {
-        one.name: {
+        rule.name: {
             # which function is whose stands in the script
-            **_fields(one, {"when", "score", "group"}),
-            **({} if one.scripted else {"when": plain(one.when)}),
-            "score": plain(one.score) if isinstance(one.score, str) else float(one.score),
+            **_fields(rule, {"when", "score", "group"}),
+            **({} if rule.scripted else {"when": plain(rule.when)}),
+            "score": plain(rule.score) if isinstance(rule.score, str) else float(rule.score),
         }
-        for one in merged.rules
-        if one.enabled
+        for rule in merged.rules
+        if rule.enabled
     }
     local = {
-        one.name: {
-            **_fields(one, {"entries", "file"}),
-            "entries": sorted(merged.lists.get(f"local_list.{one.name}.entries", ())),
-            "file": lists[one.name].hex() if one.name in lists else "",
+        entry.name: {
+            **_fields(entry, {"entries", "file"}),
+            "entries": sorted(merged.lists.get(f"local_list.{entry.name}.entries", ())),
+            "file": lists[entry.name].hex() if entry.name in lists else "",
         }
-        for one in merged.local_lists
-        if one.enabled
+        for entry in merged.local_lists
+        if entry.enabled
     }
     meant = {
         **{name: _fields(getattr(merged, name), _ELSEWHERE.get(name, ())) for name in SINGLE},
         "rule": rules,
-        "condition": {one.name: {"when": plain(one.when)} for one in merged.conditions},
+        "condition": {
+            condition.name: {"when": plain(condition.when)} for condition in merged.conditions
+        },
         "cap": merged.groups.caps,
         "member": merged.groups.members,
-        "dns_list": {one.name: _fields(one) for one in merged.dns_lists if one.enabled},
+        "dns_list": {
+            dns_list.name: _fields(dns_list) for dns_list in merged.dns_lists if dns_list.enabled
+        },
         "local_list": local,
-        "signature": {one.id: _fields(one) for one in merged.signatures},
+        "signature": {signature.id: _fields(signature) for signature in merged.signatures},
         "brand": {
-            one.name: [
-                sorted(map(" ".join, one.called)),
-                sorted(one.domains),
-                sorted(one.mailboxes),
+            brand.name: [
+                sorted(map(" ".join, brand.called)),
+                sorted(brand.domains),
+                sorted(brand.mailboxes),
             ]
-            for one in merged.brands.all
+            for brand in merged.brands.all
         },
         "signature_list": {
-            one.pattern.id: {**_fields(one.pattern), "file": signatures[one.pattern.id].hex()}
-            for one in merged.signature_lists
+            source.pattern.id: {
+                **_fields(source.pattern),
+                "file": signatures[source.pattern.id].hex(),
+            }
+            for source in merged.signature_lists
         },
         "trapped": {"all": traps.hex()},
-        "script": {hashlib.sha256(one.encode()).hexdigest(): {} for one in scripts},
+        "script": {hashlib.sha256(script.encode()).hexdigest(): {} for script in scripts},
     }
     plainly = msgspec.to_builtins(meant, str_keys=True, order="deterministic")
     return msgspec.json.encode(plainly, order="deterministic")
@@ -109,12 +116,12 @@ def plain(expression: str) -> str:
     return " ".join(piece for piece in _PIECES.findall(expression) if piece[0] != "#")
 
 
-def _fields(one: msgspec.Struct, without: Iterable[str] = ()) -> dict[str, Any]:
+def _fields(fields: msgspec.Struct, without: Iterable[str] = ()) -> dict[str, Any]:
     """Return the fields of a table that say something, by name."""
     return {
         name: value
-        for name, default in _defaults(type(one)).items()
-        if name not in without and (value := getattr(one, name)) != default
+        for name, default in _defaults(type(fields)).items()
+        if name not in without and (value := getattr(fields, name)) != default
     }
 
 

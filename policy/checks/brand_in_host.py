@@ -15,11 +15,11 @@ def check(context: CheckContext) -> Finding | None:
     """Return a finding with the first such host: santander-verify.example,
     paypal.com.login.example.
     """
-    asked: set[str] = set()
+    called: set[str] = set()
     for link in context.message.links:
-        if link.host in asked:
+        if link.host in called:
             continue
-        asked.add(link.host)
+        called.add(link.host)
         brand = context.brands.borrowed(link.host)
         if brand is not None:
             return Finding(SLUG, quoted(f"{brand.name} in {link.host}", 160))

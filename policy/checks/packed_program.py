@@ -24,7 +24,9 @@ def check(context: CheckContext) -> Finding | None:
     in.
     """
     for attachment in context.message.attachments:
-        files = [one for one in attachment.members if one.size != 0 or one.extension in EMPTY]
+        files = [
+            member for member in attachment.members if member.size != 0 or member.extension in EMPTY
+        ]
         if len(files) > FEW:
             continue
         for member in files:

@@ -38,7 +38,7 @@ def check(context: CheckContext) -> Finding | None:
     locked = next((file for file in message.attachments if file.encrypted), None)
     if locked is None:
         return None
-    said = _SAID.search(normalise(message.subject)) or _SAID.search(
+    match = _SAID.search(normalise(message.subject)) or _SAID.search(
         message.normal_text, 0, SEARCHED
     )
-    return Finding(SLUG, quoted(locked.name or locked.kind, 80)) if said else None
+    return Finding(SLUG, quoted(locked.name or locked.kind, 80)) if match else None

@@ -53,16 +53,20 @@ def _one_owner(shown: str, domain: str) -> bool:
     the hundreds of new ones for who wants to look like him. A short name is anybody's. Whose
     domains are known is held to these (`link-shows-brand`).
     """
-    name, _, there = domain.partition(".")
-    other, _, here = shown.partition(".")
-    return name == other and len(name) >= MIN_NAME and all(map(_TRADES.fullmatch, (there, here)))
+    name, _, ending = domain.partition(".")
+    shown_name, _, shown_ending = shown.partition(".")
+    return (
+        name == shown_name
+        and len(name) >= MIN_NAME
+        and all(map(_TRADES.fullmatch, (ending, shown_ending)))
+    )
 
 
 def _inside(shown: str, domain: str) -> frozenset[str]:
     """Return the registrable domains of what a redirector's address that is shown leads to."""
     url = links.normal(shown)
     hosts = (links.normal(target) for target in targets(url[0], domain)) if url is not None else ()
-    return frozenset(registrable(one[1]) for one in hosts if one is not None)
+    return frozenset(registrable(host[1]) for host in hosts if host is not None)
 
 
 def click_counter(message: Message, domain: str) -> bool:
@@ -79,8 +83,8 @@ def click_counter(message: Message, domain: str) -> bool:
         for link in message.links
         if link.place is EntityLocation.ANCHOR and not link.through
     }
-    there = list(followed.values()).count(domain)
-    return there >= COUNTED and there * 2 >= len(followed)
+    times = list(followed.values()).count(domain)
+    return times >= COUNTED and times * 2 >= len(followed)
 
 
 def mismatched_links(message: Message, *, namesakes: bool = False) -> Iterator[MismatchedLink]:
@@ -112,6 +116,6 @@ def mismatched_links(message: Message, *, namesakes: bool = False) -> Iterator[M
             # what is shown
             continue
         if passed is None:
-            passed = {one.through for one in message.links if one.through}
+            passed = {link.through for link in message.links if link.through}
         if link.url not in passed or not is_service(link.domain):
             yield MismatchedLink(host, domain, link.host, link.domain)

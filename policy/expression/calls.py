@@ -52,10 +52,10 @@ def _found(caller: CallChecker, nodes: list[ast.expr], index: int) -> TypedPiece
     name, at = _text(
         caller, nodes[0], 'found() takes the name of one finding in quotes: found("hidden-text")'
     )
-    known = caller.names.schema.findings
-    if known is not None and name not in known:
-        raise ExpressionFault(f'unknown finding "{short(name)}"{did_you_mean(name, known)}', at)
-    stage = Stage.CONTENT if known is None else known[name]
+    findings = caller.names.schema.findings
+    if findings is not None and name not in findings:
+        raise ExpressionFault(f'unknown finding "{short(name)}"{did_you_mean(name, findings)}', at)
+    stage = Stage.CONTENT if findings is None else findings[name]
     return caller.names.load(
         f"f.found({name!a})", f"found({name})", stage, PieceKind.CONDITION, index
     )
@@ -96,11 +96,11 @@ def _members(runtime: str, kind: PieceKind) -> Emit:
             names.member, inside, caller.loads.locals = None, caller.loads.locals, outside
         outside |= inside
         function = caller.loads.function([MEMBER, *inside], code)
-        tests, (known,) = guarded([members], caller.loads.local)
-        made = TypedPiece(
-            code=f"{runtime}({', '.join([function, known.code, *inside])})", kind=kind, index=index
+        tests, (member,) = guarded([members], caller.loads.local)
+        call = TypedPiece(
+            code=f"{runtime}({', '.join([function, member.code, *inside])})", kind=kind, index=index
         )
-        return unless_none(tests, made)
+        return unless_none(tests, call)
 
     return emit
 
@@ -131,14 +131,14 @@ def _robotic(caller: CallChecker, nodes: list[ast.expr], index: int) -> TypedPie
 
 
 def _distinct(caller: CallChecker, nodes: list[ast.expr], index: int) -> TypedPiece:
-    known = caller.names.schema.by_pair
+    pairs = caller.names.schema.by_pair
     words, at = _text(
         caller, nodes[0], 'distinct() takes what it counts in quotes: "recipients per sender"'
     )
-    if words not in known:
-        raise ExpressionFault(f'unknown "{short(words)}"{did_you_mean(words, known)}', at)
+    if words not in pairs:
+        raise ExpressionFault(f'unknown "{short(words)}"{did_you_mean(words, pairs)}', at)
     window = _word(caller, nodes[1], WINDOWS, "window") if len(nodes) > 1 else RuleWindow.DAY
-    return caller.names.total(known[words], window, Metric.SEEN, index)
+    return caller.names.total(pairs[words], window, Metric.SEEN, index)
 
 
 def _time(runtime: str) -> Emit:
@@ -168,8 +168,8 @@ def _time(runtime: str) -> Emit:
 def _of(
     caller: CallChecker, totals: Sequence[TypedPiece], runtime: str, more: str = ""
 ) -> TypedPiece:
-    tests, known = guarded(totals, caller.loads.local)
-    code = f"{runtime}({', '.join(one.code for one in known)}{more})"
+    tests, locals_ = guarded(totals, caller.loads.local)
+    code = f"{runtime}({', '.join(one.code for one in locals_)}{more})"
     return unless_none(tests, TypedPiece(code=code, kind=PieceKind.NUMBER, index=totals[0].index))
 
 
@@ -190,10 +190,10 @@ def _text(caller: CallChecker, node: ast.expr, otherwise: str) -> tuple[str, int
     return piece.literal, piece.index
 
 
-def _word(caller: CallChecker, node: ast.expr, known: Mapping[str, Word], what: str) -> Word:
-    words, at = _text(caller, node, f'a {what} in quotes, such as "{next(iter(known))}"')
+def _word(caller: CallChecker, node: ast.expr, known: Mapping[str, Word], role: str) -> Word:
+    words, at = _text(caller, node, f'a {role} in quotes, such as "{next(iter(known))}"')
     if words not in known:
-        raise ExpressionFault(f"unknown {what} {short(words)}{did_you_mean(words, known)}", at)
+        raise ExpressionFault(f"unknown {role} {short(words)}{did_you_mean(words, known)}", at)
     return known[words]
 
 
@@ -271,7 +271,7 @@ class FunctionHelp(NamedTuple):
 
 
 REFERENCE: Final[Mapping[str, FunctionHelp]] = MappingProxyType(
-    {name: FunctionHelp(one.signature, one.doc) for name, one in FUNCTIONS.items()}
-    | {name: FunctionHelp(one.signature, one.doc) for name, one in CALLS.items()}
+    {name: FunctionHelp(function.signature, function.doc) for name, function in FUNCTIONS.items()}
+    | {name: FunctionHelp(call.signature, call.doc) for name, call in CALLS.items()}
 )
 """All functions of the language."""

@@ -219,14 +219,14 @@ class ExpressionChecker:
         literal = piece.literal
         value = -literal if isinstance(literal, int | float) and sign == "-" else literal
         tests, (known,) = guarded([piece], self.loads.local)
-        made = TypedPiece(
+        product = TypedPiece(
             code=f"({sign}{known.code})",
             kind=PieceKind.NUMBER,
             index=index,
             literal=value,
             constant=piece.constant,
         )
-        return unless_none(tests, made)
+        return unless_none(tests, product)
 
     def _arithmetic(self, node: ast.BinOp, index: int) -> TypedPiece:
         kind = type(node.op)
@@ -271,16 +271,16 @@ class ExpressionChecker:
             require_known_word(
                 right, left, part=right.kind is PieceKind.TEXT and signs[-1] in ("in", "not in")
             )
-        tests, known = guarded(pieces, self.loads.local)
+        tests, codes = guarded(pieces, self.loads.local)
         inside = any(
             sign in ("in", "not in") and right.kind is PieceKind.TEXT
             for sign, right in zip(signs, pieces[1:], strict=True)
         )
-        known = in_common_form(
-            known, ComparedPart.PIECE if inside else ComparedPart.WHOLE, self.loads
+        codes = in_common_form(
+            codes, ComparedPart.PIECE if inside else ComparedPart.WHOLE, self.loads
         )
-        code = known[0].code
-        for sign, right in zip(signs, known[1:], strict=True):
+        code = codes[0].code
+        for sign, right in zip(signs, codes[1:], strict=True):
             code += f" {sign} {right.code}"
         constant = all(piece.constant for piece in pieces)
         return unless_none(
@@ -324,7 +324,7 @@ class ExpressionChecker:
         if name in CALLS:
             return CALLS[name].emit(self, node.args, index)
         pieces = [self.piece(argument) for argument in node.args]
-        tests, known = guarded(pieces, self.loads.local)
-        done = FUNCTIONS[name].emit(known, self.loads)
+        tests, codes = guarded(pieces, self.loads.local)
+        done = FUNCTIONS[name].emit(codes, self.loads)
         constant = all(piece.constant for piece in pieces)
         return unless_none(tests, replace(done, index=index, constant=constant))

@@ -55,7 +55,7 @@ def in_common_form(
 def _is_text(piece: TypedPiece) -> bool:
     if piece.kind is PieceKind.LIST:
         return isinstance(piece.literal, tuple) and any(
-            isinstance(one, str) for one in piece.literal
+            isinstance(text, str) for text in piece.literal
         )
     return piece.kind in _TEXTS
 
@@ -69,7 +69,7 @@ def _brought(
         return replace(piece, code=ascii(text), literal=text, form=form)
     if isinstance(literal, tuple):
         several = tuple(
-            _literal(str(one), form, part, longest, piece.index, loads) for one in literal
+            _literal(str(text), form, part, longest, piece.index, loads) for text in literal
         )
         code = "{" + ", ".join(map(ascii, several)) + "}" if several else "()"
         return replace(piece, code=code, literal=several, form=form)

@@ -83,24 +83,26 @@ class CompiledRules:
         self.rules = rules
         self.schema = schema
         self.before = before
-        self.stages = {one.given.name: one.stage for one in checked if isinstance(one.given, Rule)}
+        self.stages = {
+            rule.given.name: rule.stage for rule in checked if isinstance(rule.given, Rule)
+        }
         self.named = {
             stage: frozenset[str]().union(
-                *(one.named for one in checked if one.stage.order <= stage.order)
+                *(rule.named for rule in checked if rule.stage.order <= stage.order)
             )
             for stage in Stage
         }
         self.private = frozenset(
-            one.given.name
-            for one in checked
-            if is_private(one.named, one.given.when, str(getattr(one.given, "score", "")))
+            rule.given.name
+            for rule in checked
+            if is_private(rule.named, rule.given.when, str(getattr(rule.given, "score", "")))
         )
         self.wordless = frozenset(
-            one.given.name for one in checked if not WORDY.isdisjoint(one.named)
+            rule.given.name for rule in checked if not WORDY.isdisjoint(rule.named)
         )
         self.timelines = timelines
         self.turned = {
-            one.given.name: dict(one.loads.turned) for one in checked if one.loads.turned
+            rule.given.name: dict(rule.loads.turned) for rule in checked if rule.loads.turned
         }
         self.warnings = tuple(warnings)
         self.source = source
@@ -161,46 +163,46 @@ def compile_rules(
     """
     memory = RuleMemory() if memory is None else memory
     memory.begin(schema)
-    found = RuleSet(rules, conditions, schema, before or {}, memory)
-    checked = list(found.checked())
-    loads = {code: load for one in checked for code, load in one.loads.facts.items()}
-    inner = {name: function for one in checked for name, function in one.loads.inner.items()}
-    source = "\n".join([*inner.values(), *_generate(checked, loads.values(), found.used)])
+    rules_set = RuleSet(rules, conditions, schema, before or {}, memory)
+    checked = list(rules_set.checked())
+    loads = {code: load for rule in checked for code, load in rule.loads.facts.items()}
+    inner = {name: function for rule in checked for name, function in rule.loads.inner.items()}
+    source = "\n".join([*inner.values(), *_generate(checked, loads.values(), rules_set.used)])
     names: dict[str, Any] = {
         "__builtins__": {},
         "Exception": Exception,
         "failed": _failed,
         **NAMES,
     }
-    for one in checked:
-        names |= one.loads.constants
-        if isinstance(one.given, Rule):
-            names[_hit(one)] = hit_maker(one, one.given)
+    for rule in checked:
+        names |= rule.loads.constants
+        if isinstance(rule.given, Rule):
+            names[_hit(rule)] = hit_maker(rule, rule.given)
     exec(to_code(source), names)  # noqa: S102 - the code was put together by `check`
-    warnings = [*found.warnings, *_never(checked, names)]
+    warnings = [*rules_set.warnings, *_never(checked, names)]
     return CompiledRules(
         tuple(rules),
         checked,
-        frozenset(kind for one in checked for kind in one.loads.timelines),
+        frozenset(kind for rule in checked for kind in rule.loads.timelines),
         warnings,
         source,
         names["run"],
         schema,
         before or {},
-        asks_before=found.asks_before,
+        asks_before=rules_set.asks_before,
     )
 
 
 def _never(checked: Sequence[CheckedRule], names: dict[str, Any]) -> list[RuleWarning]:
     """Warn of conditions that name no fact and do not hold."""
-    constant = [one for one in checked if one.constant]
+    constant = [rule for rule in checked if rule.constant]
     return [
         RuleWarning(
-            f"{one.given.name} can never hold: it names no fact, and is false",
-            one.given.places["when"],
+            f"{rule.given.name} can never hold: it names no fact, and is false",
+            rule.given.places["when"],
         )
-        for one in constant
-        if "when" in one.given.places and not eval(one.code, names)  # noqa: S307 - as above
+        for rule in constant
+        if "when" in rule.given.places and not eval(rule.code, names)  # noqa: S307 - as above
     ]
 
 
@@ -215,36 +217,39 @@ def _generate(
         for load in loads:
             if load.stage is stage:
                 lines += _read(load)
-        for one in checked:
-            if one.stage is stage:
+        for rule in checked:
+            if rule.stage is stage:
                 lines += (
-                    _rule(one, one.given, used) if isinstance(one.given, Rule) else _condition(one)
+                    _rule(rule, rule.given, used)
+                    if isinstance(rule.given, Rule)
+                    else _condition(rule)
                 )
     return lines
 
 
-def _hit(one: CheckedRule) -> str:
+def _hit(checked: CheckedRule) -> str:
     """Return the name of what makes a rule's hit."""
-    return f"H{one.local}"
+    return f"H{checked.local}"
 
 
 def _read(load: FactLoad) -> list[str]:
     return _kept(load.label, [f"{load.local} = {load.code}"])
 
 
-def _condition(one: CheckedRule) -> list[str]:
-    return _kept(one.given.name, [f"{one.local} = {one.code}"])
+def _condition(checked: CheckedRule) -> list[str]:
+    return _kept(checked.given.name, [f"{checked.local} = {checked.code}"])
 
 
-def _rule(one: CheckedRule, rule: Rule, used: set[str]) -> list[str]:
-    said, more = "()", []
-    if one.template.codes:
-        values = "".join(f"{code}, " for code in one.template.codes)
-        said, more = "said", [" try:", f"  said = ({values})", " except Exception:", "  said = ()"]
-    points = f", {one.score}" if one.score else ""
-    noted = [f" {one.local} = True"] if one.local in used else []
+def _rule(checked: CheckedRule, rule: Rule, used: set[str]) -> list[str]:
+    words, more = "()", []
+    if checked.template.codes:
+        values = "".join(f"{code}, " for code in checked.template.codes)
+        words, more = "said", [" try:", f"  said = ({values})", " except Exception:", "  said = ()"]
+    points = f", {checked.score}" if checked.score else ""
+    noted = [f" {checked.local} = True"] if checked.local in used else []
     return _kept(
-        rule.name, [f"if {one.code}:", *more, f" hits.append({_hit(one)}({said}{points}))", *noted]
+        rule.name,
+        [f"if {checked.code}:", *more, f" hits.append({_hit(checked)}({words}{points}))", *noted],
     )
 
 

@@ -66,9 +66,9 @@ def _round(pieces: Sequence[TypedPiece], _: RuleLoads) -> TypedPiece:
 
 def _lower(pieces: Sequence[TypedPiece], _: RuleLoads) -> TypedPiece:
     require_kind(pieces[0], (PieceKind.TEXT,), "lower()")
-    made = _result(f"{pieces[0].code}.lower()", PieceKind.TEXT)
+    piece = _result(f"{pieces[0].code}.lower()", PieceKind.TEXT)
     return replace(
-        made, form=pieces[0].form if pieces[0].form is TextForm.FOLDED else TextForm.SMALL
+        piece, form=pieces[0].form if pieces[0].form is TextForm.FOLDED else TextForm.SMALL
     )
 
 
@@ -90,10 +90,10 @@ def _edge(
         first, second = in_common_form(pieces, part, loads)
         piece = second.code
         if second.kind is PieceKind.LIST:
-            given = second.literal if isinstance(second.literal, tuple) else ()
-            if not all(isinstance(text, str) for text in given):
+            texts = second.literal if isinstance(second.literal, tuple) else ()
+            if not all(isinstance(text, str) for text in texts):
                 raise ExpressionFault(f"{name}() takes a list of texts", second.index)
-            piece = ascii(given)
+            piece = ascii(texts)
         if first.kind is PieceKind.TEXT:
             return _result(f"{first.code}.{name}({piece})", PieceKind.CONDITION)
         return _result(f"{code}({first.code}, {piece})", PieceKind.CONDITION)
@@ -129,21 +129,21 @@ def _log_odds(pieces: Sequence[TypedPiece], _: RuleLoads) -> TypedPiece:
 
 
 def _listed(
-    name: str, made: Callable[[Sequence[str]], NetworkList | DomainList]
+    name: str, make: Callable[[Sequence[str]], NetworkList | DomainList]
 ) -> Callable[[Sequence[TypedPiece], RuleLoads], TypedPiece]:
     def emit(pieces: Sequence[TypedPiece], loads: RuleLoads) -> TypedPiece:
         require_kind(pieces[0], TEXTS, f"{name}()")
-        given = pieces[1].literal
-        given = (given,) if isinstance(given, str) else given
+        texts = pieces[1].literal
+        texts = (texts,) if isinstance(texts, str) else texts
         if (
-            not isinstance(given, tuple)
-            or not given
-            or not all(isinstance(text, str) for text in given)
+            not isinstance(texts, tuple)
+            or not texts
+            or not all(isinstance(text, str) for text in texts)
         ):
             raise ExpressionFault(f"{name}() takes a list of texts, or one", pieces[1].index)
         try:
             constant = loads.constant(
-                (name, given), lambda: made([str(text) for text in given]).has
+                (name, texts), lambda: make([str(text) for text in texts]).has
             )
         except ValueError as fault:
             raise ExpressionFault(f"{name}(): {fault}", pieces[1].index) from None

@@ -92,14 +92,16 @@ class RuleLoads:
         Raises:
             PatternError: it can't be used.
         """
-        made = pattern_for(text, form)
-        self.note_turned(text, made.shown)
-        if made.alphabet:
+        pattern = pattern_for(text, form)
+        self.note_turned(text, pattern.shown)
+        if pattern.alphabet:
             self.noted.append(
-                f"also finds Latin letters that look like its own ([{made.alphabet}...]);"
+                f"also finds Latin letters that look like its own ([{pattern.alphabet}...]);"
                 " ask text.raw, subject.raw or from.name.raw for letters of a script"
             )
-        return self.constant(made.text, lambda: compile_pattern(made.text, most=MAX_MADE).search)
+        return self.constant(
+            pattern.text, lambda: compile_pattern(pattern.text, most=MAX_MADE).search
+        )
 
     def note_turned(self, text: str, turned: str) -> None:
         """Note in which form a text of the rule is looked for."""
@@ -117,25 +119,25 @@ class RuleLoads:
         """
         return self._made_once(f"{form.name.lower()}({code})", code)
 
-    def _made_once(self, made: str, code: str) -> str:
+    def _made_once(self, call: str, code: str) -> str:
         of = next((load for load in self.facts.values() if load.local == code), None)
         if of is None:
-            return made
-        local = self.fact(made, of.label, of.stage).local
+            return call
+        local = self.fact(call, of.label, of.stage).local
         self.locals[local] = None
         return local
 
 
-def variable_name(letter: str, what: str) -> str:
+def variable_name(letter: str, role: str) -> str:
     """Return the name that generated code has for something.
 
     Args:
         letter: of its sort.
-        what: tells it from all others of its sort.
+        role: tells it from all others of its sort.
     """
     return (
         letter
         + blake2b(
-            what.encode("utf-8", "surrogatepass"), digest_size=NAME_BYTES, usedforsecurity=False
+            role.encode("utf-8", "surrogatepass"), digest_size=NAME_BYTES, usedforsecurity=False
         ).hexdigest()
     )

@@ -154,13 +154,13 @@ class NameResolver:
             Fault: nothing is called so, or it hangs on itself.
         """
         try:
-            found = self._others.fired(name)
+            stage = self._others.fired(name)
         except ExpressionFault as fault:
             raise ExpressionFault(fault.problem, index) from None
-        if found is None:
+        if stage is None:
             guess = did_you_mean(name, sorted(self._others.names()))
             raise ExpressionFault(f"nothing that can be hit is called {short(name)}{guess}", index)
-        return self._referred(found.code, found.stage, found.named, index)
+        return self._referred(stage.code, stage.stage, stage.named, index)
 
     def load(
         self,
@@ -196,7 +196,7 @@ class NameResolver:
         return TypedPiece(code=code, kind=PieceKind.CONDITION, index=index)
 
     def _later(self, stage: Stage) -> None:
-        self.stage = max(self.stage, stage, key=lambda known: known.order)
+        self.stage = max(self.stage, stage, key=lambda step: step.order)
 
     def _plain(self, names: list[str], index: int, functions: Sequence[str]) -> TypedPiece:
         name = ".".join(names)

@@ -31,18 +31,18 @@ class NetworkList:
     """
 
     def __init__(self, texts: Sequence[str]) -> None:
-        found: dict[tuple[int, int], set[int]] = {}
+        spans: dict[tuple[int, int], set[int]] = {}
         for text in texts:
             try:
                 network = ip_network(text)
             except ValueError:
                 raise ValueError(_no_network(text)) from None
             shift = network.max_prefixlen - network.prefixlen
-            found.setdefault((network.version, shift), set()).add(
+            spans.setdefault((network.version, shift), set()).add(
                 int(network.network_address) >> shift
             )
         self._found = tuple(
-            (version, shift, frozenset(prefixes)) for (version, shift), prefixes in found.items()
+            (version, shift, frozenset(prefixes)) for (version, shift), prefixes in spans.items()
         )
 
     def has(self, text: str) -> bool:

@@ -139,32 +139,35 @@ def _between(parts: Iterable[tuple[bool, bool, str]]) -> _Cases:
     """Return the cases of what has a character: whatever stands before the first, whatever behind
     the last.
     """
-    found: dict[tuple[_Case, _Case], list[str]] = {}
+    cases_texts: dict[tuple[_Case, _Case], list[str]] = {}
     for first, last, code in parts:
         for before in (False, True):
             for behind in (False, True):
-                found.setdefault((_Case(before, first), _Case(last, behind)), []).append(code)
-    return {key: _any(codes) for key, codes in found.items()}
+                cases_texts.setdefault((_Case(before, first), _Case(last, behind)), []).append(code)
+    return {key: _any(codes) for key, codes in cases_texts.items()}
 
 
-def _parts(one: CharacterSet) -> Iterable[tuple[bool, CharacterSet]]:
+def _parts(letters: CharacterSet) -> Iterable[tuple[bool, CharacterSet]]:
     """Yield what of a class is a letter of a word, and what is none."""
-    if one.names and (one.negated or one.ranges):
+    if letters.names and (letters.negated or letters.ranges):
         raise PatternError(
             r"has \b, and a class of several with \p in it; write (?:...|...), or what "
             r"may stand beside the word"
         )
-    if one.names:
-        inverse = one.names[0].startswith("\\P") or one.names[0].startswith("\\p{^")
-        name = one.names[0].lstrip("\\pP").strip("{}^")
+    if letters.names:
+        inverse = letters.names[0].startswith("\\P") or letters.names[0].startswith("\\p{^")
+        name = letters.names[0].lstrip("\\pP").strip("{}^")
         if inverse:
-            raise PatternError(rf"has \b beside {one.names[0]}; write what may stand there")
-        yield name[0] not in "PSZC" or len(name) > 2, one
+            raise PatternError(rf"has \b beside {letters.names[0]}; write what may stand there")
+        yield name[0] not in "PSZC" or len(name) > 2, letters
         return
-    ranges = one.all
+    ranges = letters.all
     for sort, of in ((False, NO_WORD), (True, WORD)):
         if part := both(ranges, of):
-            yield sort, CharacterSet(part, any_case=one.any_case) if part != without(()) else one
+            yield (
+                sort,
+                CharacterSet(part, any_case=letters.any_case) if part != without(()) else letters,
+            )
 
 
 def _of_word(letter: str) -> bool:
@@ -184,9 +187,9 @@ def _repeated(item: Tree, least: int, most: int | None) -> _Cases:
         done = _after(done, cases)
     if most is None:
         return _after(done, _for_ever(cases))
-    again = _united([_NOTHING, cases])
+    optional = _united([_NOTHING, cases])
     for _ in range(most - least):
-        done = _after(done, again)
+        done = _after(done, optional)
     return done
 
 
@@ -199,36 +202,36 @@ def _run(item: Tree, cases: _Cases, least: int, most: int | None) -> _Cases:
         least = 0  # each time may be nothing
     if most == 0:
         return _NOTHING
-    found: list[_Cases] = [_NOTHING] if least == 0 else []
+    forms: list[_Cases] = [_NOTHING] if least == 0 else []
     if least <= 1:
-        found.append(filled)
+        forms.append(filled)
     if most is None or most >= 2:
         between = grouped(item) + times(max(least - 2, 0), None if most is None else most - 2)
         starts = {
             (start, _Case(False, False)): code for (start, end), code in _starts(filled).items()
         }
-        found.append(
+        forms.append(
             {
                 (start, end): _row(_wrapped(code), between, _wrapped(last))
                 for (start, _), code in starts.items()
                 for end, last in _lasts(filled).items()
             }
         )
-    return _united(found)
+    return _united(forms)
 
 
 def _starts(filled: _Cases) -> Mapping[tuple[_Case, None], str]:
-    found: dict[tuple[_Case, None], set[str]] = {}
+    texts: dict[tuple[_Case, None], set[str]] = {}
     for (start, _), code in filled.items():
-        found.setdefault((start, None), set()).add(code)
-    return {key: _any(codes) for key, codes in found.items()}
+        texts.setdefault((start, None), set()).add(code)
+    return {key: _any(codes) for key, codes in texts.items()}
 
 
 def _lasts(filled: _Cases) -> Mapping[_Case, str]:
-    found: dict[_Case, set[str]] = {}
+    texts: dict[_Case, set[str]] = {}
     for (_, end), code in filled.items():
-        found.setdefault(end, set()).add(code)
-    return {key: _any(codes) for key, codes in found.items()}
+        texts.setdefault(end, set()).add(code)
+    return {key: _any(codes) for key, codes in texts.items()}
 
 
 def _for_ever(cases: _Cases) -> _Cases:
@@ -255,28 +258,28 @@ def _after(first: _Cases, second: _Cases) -> _Cases:
 
     What is the same for several is written once.
     """
-    found: dict[tuple[_Case, _Case], set[str]] = {}
+    texts: dict[tuple[_Case, _Case], set[str]] = {}
     for start in _CASES:
-        here: dict[str, list[_Case]] = {}
+        middles_of: dict[str, list[_Case]] = {}
         for (begin, middle), code in first.items():
             if begin == start:
-                here.setdefault(code, []).append(middle)
+                middles_of.setdefault(code, []).append(middle)
         for end in _CASES:
-            for code, middles in here.items():
+            for code, middles in middles_of.items():
                 rest = {second[middle, end] for middle in middles if (middle, end) in second}
                 if rest:
-                    found.setdefault((start, end), set()).add(
+                    texts.setdefault((start, end), set()).add(
                         _row(_wrapped(code), _wrapped(_any(rest)))
                     )
-    return {key: _any(codes) for key, codes in found.items()}
+    return {key: _any(codes) for key, codes in texts.items()}
 
 
 def _united(some: Iterable[_Cases]) -> _Cases:
-    found: dict[tuple[_Case, _Case], set[str]] = {}
+    texts: dict[tuple[_Case, _Case], set[str]] = {}
     for cases in some:
         for key, code in cases.items():
-            found.setdefault(key, set()).add(code)
-    return {key: _any(codes) for key, codes in found.items()}
+            texts.setdefault(key, set()).add(code)
+    return {key: _any(codes) for key, codes in texts.items()}
 
 
 def _any(codes: Iterable[str]) -> str:

@@ -60,10 +60,10 @@ def _one(tree: Tree, form: TextForm) -> Tree:
         case CharacterSet():
             return _set(tree, form)
         case PatternSequence(items):
-            done = [_one(each, form) for each in items]
+            done = [_one(part, form) for part in items]
             return PatternSequence(tuple(_spaced(done) if form is TextForm.FOLDED else done))
         case PatternAlternation(options):
-            return PatternAlternation(tuple(_one(each, form) for each in options))
+            return PatternAlternation(tuple(_one(part, form) for part in options))
         case PatternRepeat(item, least, most):
             done_item = _one(item, form)
             if form is TextForm.FOLDED and least != 1 and _is_space(done_item):
@@ -86,26 +86,26 @@ def _text(text: str, form: TextForm) -> str:
 _INVISIBLE: Final = "which normalised text never has; leave it out, or ask found('zero-width')"
 
 
-def _set(one: CharacterSet, form: TextForm) -> Tree:
-    if form is TextForm.FOLDED and _is_space(one):
+def _set(letters: CharacterSet, form: TextForm) -> Tree:
+    if form is TextForm.FOLDED and _is_space(letters):
         return _SPACE
-    names = tuple(_name(each, form) for each in one.names)
-    explicit = both(one.ranges, without(one.kept))
+    names = tuple(_name(name, form) for name in letters.names)
+    explicit = both(letters.ranges, without(letters.kept))
     if sum(last - first + 1 for first, last in explicit) > MAX_MEMBERS:
         raise PatternError(
             f"holds a class of more than {MAX_MEMBERS:,} characters, in a text that is "
             f"{form.value}; write \\pL, \\w or a dot"
         )
     turned = form.letters(_members(explicit))
-    single = merged([*one.kept, *((ord(each), ord(each)) for each in turned if len(each) == 1)])
-    several = sorted({each for each in turned if len(each) > 1}) if not one.negated else []
+    single = merged([*letters.kept, *((ord(text), ord(text)) for text in turned if len(text) == 1)])
+    several = sorted({text for text in turned if len(text) > 1}) if not letters.negated else []
     if not single and not names and not several and explicit:
         raise PatternError(f"holds a class of invisible characters, {_INVISIBLE}")
-    made = CharacterSet(single, one.kept, names, one.negated)
+    letters_kept = CharacterSet(single, letters.kept, names, letters.negated)
     if not several:
-        return made
+        return letters_kept
     options: list[Tree] = [*map(PatternText, several)]
-    return PatternAlternation((made, *options) if single or names else tuple(options))
+    return PatternAlternation((letters_kept, *options) if single or names else tuple(options))
 
 
 def _members(ranges: Ranges) -> Iterator[str]:
@@ -128,15 +128,15 @@ def alphabet(tree: Tree, form: TextForm) -> str:
     match tree:
         case CharacterSet(negated=False):
             explicit = [
-                each
-                for each in _members(_few(both(tree.ranges, without(tree.kept))))
-                if each.isalpha()
+                letter
+                for letter in _members(_few(both(tree.ranges, without(tree.kept))))
+                if letter.isalpha()
             ]
             if len(explicit) < ALPHABET or any(map(str.isascii, explicit)):
                 return ""
             return "".join(explicit[:3]) if any(map(str.isascii, form.letters(explicit))) else ""
         case PatternSequence(items) | PatternAlternation(items):
-            return next((found for each in items if (found := alphabet(each, form))), "")
+            return next((found for part in items if (found := alphabet(part, form))), "")
         case PatternRepeat(item):
             return alphabet(item, form)
     return ""
@@ -207,15 +207,15 @@ def _spaced(items: list[Tree]) -> list[Tree]:
     return done
 
 
-def _split(one: Tree) -> Iterator[Tree]:
+def _split(piece: Tree) -> Iterator[Tree]:
     """Yield a text, and the space at either end of it apart."""
-    if not isinstance(one, PatternText) or one.text == " ":
-        yield one
+    if not isinstance(piece, PatternText) or piece.text == " ":
+        yield piece
         return
-    if one.text.startswith(" "):
+    if piece.text.startswith(" "):
         yield _SPACE
-    yield PatternText(one.text.strip(" "))
-    if one.text.endswith(" "):
+    yield PatternText(piece.text.strip(" "))
+    if piece.text.endswith(" "):
         yield _SPACE
 
 

@@ -73,9 +73,9 @@ def unsupported_syntax(pattern: str) -> str:
 
     Empty where RE2's own words must do.
     """
-    for sign, what, instead in _MISSING:
-        if found := sign.search(pattern):
-            return f"RE2 has no {what} ({found[0]}); {instead}"
+    for sign, feature, instead in _MISSING:
+        if match := sign.search(pattern):
+            return f"RE2 has no {feature} ({match[0]}); {instead}"
     return ""
 
 
@@ -117,26 +117,26 @@ class _Reader:
                 options.append(_row(items))
                 items = []
                 continue
-            if found := _FLAGS.match(self._pattern, self._at):
-                self._at = found.end()
-                inside = _flagged(flags, found)
-                if found[3] == ")":
+            if match := _FLAGS.match(self._pattern, self._at):
+                self._at = match.end()
+                inside = _flagged(flags, match)
+                if match[3] == ")":
                     flags = inside
                     continue
-                one = self._closed(inside, depth)
+                piece = self._closed(inside, depth)
             elif self._take("("):
-                if found := _NAME.match(self._pattern, self._at - 1):
-                    self._at = found.end()
-                one = self._closed(flags, depth)
+                if match := _NAME.match(self._pattern, self._at - 1):
+                    self._at = match.end()
+                piece = self._closed(flags, depth)
             elif self._pattern.startswith("\\Q", self._at):
                 items += [PatternText(each, flags.any_case) for each in self._quoted()]
-                one = items.pop() if items else PatternSequence(())
+                piece = items.pop() if items else PatternSequence(())
             elif self._pattern.startswith("\\E", self._at):
                 self._at += 2
                 continue
             else:
-                one = self._one(flags)
-            items.append(self._repeated(one))
+                piece = self._one(flags)
+            items.append(self._repeated(piece))
         options.append(_row(items))
         return options[0] if len(options) == 1 else PatternAlternation(tuple(options))
 
@@ -151,20 +151,20 @@ class _Reader:
         self._at = end + 2 if end >= 0 else len(self._pattern)
         return text
 
-    def _repeated(self, one: Tree) -> Tree:
+    def _repeated(self, piece: Tree) -> Tree:
         while True:
             if self._take("*"):
-                one = PatternRepeat(one, 0, None)
+                piece = PatternRepeat(piece, 0, None)
             elif self._take("+"):
-                one = PatternRepeat(one, 1, None)
+                piece = PatternRepeat(piece, 1, None)
             elif self._take("?"):
-                one = PatternRepeat(one, 0, 1)
-            elif found := _TIMES.match(self._pattern, self._at):
-                self._at = found.end()
-                most = None if found[2] and not found[3] else int(found[3] or found[1])
-                one = PatternRepeat(one, int(found[1]), most)
+                piece = PatternRepeat(piece, 0, 1)
+            elif match := _TIMES.match(self._pattern, self._at):
+                self._at = match.end()
+                most = None if match[2] and not match[3] else int(match[3] or match[1])
+                piece = PatternRepeat(piece, int(match[1]), most)
             else:
-                return one
+                return piece
             self._take("?")  # not greedy: found all the same
 
     def _one(self, flags: PatternFlags) -> Tree:
@@ -198,11 +198,11 @@ class _Reader:
         return PatternText(chr(self._code()), flags.any_case)
 
     def _named(self) -> str:
-        found = _PROPERTY.match(self._pattern, self._at)
-        if found is None:
+        match = _PROPERTY.match(self._pattern, self._at)
+        if match is None:
             return ""
-        self._at = found.end()
-        return found[0]
+        self._at = match.end()
+        return match[0]
 
     def _code(self) -> int:
         """Read a character, escaped or not."""
@@ -210,12 +210,12 @@ class _Reader:
         if text[at] != "\\":
             self._at += 1
             return ord(text[at])
-        if found := _CODE.match(text, at):
-            self._at = found.end()
-            return int(found[1] or found[2], 16)
-        if found := _OCTAL.match(text, at):
-            self._at = found.end()
-            return int(found[1], 8)
+        if match := _CODE.match(text, at):
+            self._at = match.end()
+            return int(match[1] or match[2], 16)
+        if match := _OCTAL.match(text, at):
+            self._at = match.end()
+            return int(match[1], 8)
         self._at += 2
         letter = text[at + 1 : at + 2] or "\\"
         return _PLAIN.get(letter, ord(letter))
@@ -224,22 +224,22 @@ class _Reader:
         self._at += 1
         negated = self._take("^")
         ranges: list[tuple[int, int]] = []
-        kept: list[tuple[int, int]] = []
+        kept_ranges: list[tuple[int, int]] = []
         names: list[str] = []
         first = True
         while self._at < len(self._pattern) and (first or not self._next("]")):
             first = False
             sort = self._pattern[self._at + 1 : self._at + 2] if self._next("\\") else ""
-            if found := _POSIX.match(self._pattern, self._at):
-                self._at = found.end()
-                of = _OF_ASCII.get(found[2], ())
-                if found[2] == "upper" and not found[1]:
+            if match := _POSIX.match(self._pattern, self._at):
+                self._at = match.end()
+                of = _OF_ASCII.get(match[2], ())
+                if match[2] == "upper" and not match[1]:
                     ranges += of
                 else:
-                    kept += without(of) if found[1] else of
+                    kept_ranges += without(of) if match[1] else of
             elif sort in _CLASSES:
                 self._at += 2
-                kept += _CLASSES[sort]
+                kept_ranges += _CLASSES[sort]
             elif name := self._named():
                 names.append(name)
             else:
@@ -250,20 +250,24 @@ class _Reader:
                 ranges.append((low, high))
         self._at += 1
         return CharacterSet(
-            merged([*ranges, *kept]), merged(kept), tuple(names), negated, flags.any_case
+            merged([*ranges, *kept_ranges]),
+            merged(kept_ranges),
+            tuple(names),
+            negated,
+            flags.any_case,
         )
 
     def _next(self, sign: str) -> bool:
         return self._pattern.startswith(sign, self._at)
 
     def _take(self, sign: str) -> bool:
-        there = self._next(sign)
-        self._at += there
-        return there
+        end = self._next(sign)
+        self._at += end
+        return end
 
 
-def _flagged(flags: PatternFlags, found: re.Match[str]) -> PatternFlags:
-    for letters, value in ((found[1] or "", True), (found[2] or "", False)):
+def _flagged(flags: PatternFlags, match: re.Match[str]) -> PatternFlags:
+    for letters, value in ((match[1] or "", True), (match[2] or "", False)):
         if "i" in letters:
             flags = flags._replace(any_case=value)
         if "m" in letters:
@@ -282,14 +286,14 @@ def _edge(letter: str, flags: PatternFlags) -> Tree:
 def _row(items: list[Tree]) -> Tree:
     """Return items as one, characters in a row as one text."""
     joined: list[Tree] = []
-    for one in items:
+    for piece in items:
         last = joined[-1] if joined else None
         if (
-            isinstance(one, PatternText)
+            isinstance(piece, PatternText)
             and isinstance(last, PatternText)
-            and last.any_case is one.any_case
+            and last.any_case is piece.any_case
         ):
-            joined[-1] = PatternText(last.text + one.text, one.any_case)
+            joined[-1] = PatternText(last.text + piece.text, piece.any_case)
         else:
-            joined.append(one)
+            joined.append(piece)
     return joined[0] if len(joined) == 1 else PatternSequence(tuple(joined))

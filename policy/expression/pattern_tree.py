@@ -105,8 +105,8 @@ def pattern_source(tree: Tree) -> str:
             return r"\b" if there else r"\B"
         case PatternSequence(items):
             return "".join(
-                grouped(one) if isinstance(one, PatternAlternation) else pattern_source(one)
-                for one in items
+                grouped(span) if isinstance(span, PatternAlternation) else pattern_source(span)
+                for span in items
             )
         case PatternAlternation(options):
             return "|".join(map(pattern_source, options))
@@ -127,8 +127,8 @@ def grouped(tree: Tree) -> str:
 def text_of(text: str) -> str:
     """Return characters as a pattern has them."""
     return "".join(
-        f"\\{each}" if each in _META else each if each >= " " else f"\\x{ord(each):02x}"
-        for each in text
+        f"\\{letter}" if letter in _META else letter if letter >= " " else f"\\x{ord(letter):02x}"
+        for letter in text
     )
 
 
@@ -139,21 +139,21 @@ def times(least: int, most: int | None) -> str:
     return f"{{{least}}}" if most == least else f"{{{least},{'' if most is None else most}}}"
 
 
-def set_of(one: CharacterSet) -> str:
+def set_of(letters: CharacterSet) -> str:
     """Return the pattern of a set."""
-    ranges, negated = one.ranges, one.negated
-    if not one.names and ranges in (WORD, NO_WORD):  # the shorter way to say it
+    ranges, negated = letters.ranges, letters.negated
+    if not letters.names and ranges in (WORD, NO_WORD):  # the shorter way to say it
         ranges, negated = NO_WORD, negated is (ranges == NO_WORD)
-    if one.names and not ranges and not negated and len(one.names) == 1:
-        return _cased(one.names[0], one.any_case)
-    inside = "".join(map(_range, ranges)) + "".join(one.names)
+    if letters.names and not ranges and not negated and len(letters.names) == 1:
+        return _cased(letters.names[0], letters.any_case)
+    inside = "".join(map(_range, ranges)) + "".join(letters.names)
     if not inside:
         return r"[^\x00-\x{10ffff}]" if not negated else r"[\x00-\x{10ffff}]"
-    return _cased(f"[{'^' * negated}{inside}]", one.any_case)
+    return _cased(f"[{'^' * negated}{inside}]", letters.any_case)
 
 
-def _range(one: tuple[int, int]) -> str:
-    first, last = one
+def _range(span: tuple[int, int]) -> str:
+    first, last = span
     if first == last:
         return _letter(first)
     if last == first + 1:

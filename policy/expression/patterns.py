@@ -59,13 +59,13 @@ def pattern_for(text: str, form: TextForm, *, lines: bool = False) -> FactPatter
     """
     compile_pattern(text)
     tree = tree_of(text, lines=lines)
-    made = without_borders(folded(tree, form))
+    pattern = without_borders(folded(tree, form))
     shown = (
         text
-        if made == pattern_source(tree)
-        else made.replace(_NO_WORD, r"\W").replace(_WORD, r"\w")
+        if pattern == pattern_source(tree)
+        else pattern.replace(_NO_WORD, r"\W").replace(_WORD, r"\w")
     )
-    return FactPattern(made, shown, alphabet(tree, form))
+    return FactPattern(pattern, shown, alphabet(tree, form))
 
 
 def compile_pattern(text: str, *, captures: bool = False, most: int = MAX_PATTERN_LENGTH) -> Any:

@@ -23,12 +23,12 @@ not.
 Made = TypeVar("Made")
 
 
-def texts_of(one: Rule | Condition) -> tuple[object, ...]:
+def texts_of(given: Rule | Condition) -> tuple[object, ...]:
     """Return what a rule's or condition's check depends on, beside what they name."""
-    if isinstance(one, Condition):
-        return (one.when,)
-    formula = one.score if isinstance(one.score, str) else None
-    return one.when, one.say, formula, one.stage, one.mode is RuleMode.LIVE
+    if isinstance(given, Condition):
+        return (given.when,)
+    formula = given.score if isinstance(given.score, str) else None
+    return given.when, given.say, formula, given.stage, given.mode is RuleMode.LIVE
 
 
 class CachedRule(NamedTuple, Generic[Made]):
@@ -56,8 +56,8 @@ class RuleCache(Generic[Made]):
 
     def find(self, name: str, texts: tuple[object, ...]) -> CachedRule[Made] | None:
         """Return a rule or condition of this name and of these texts, None if it is new."""
-        found = self._known.get(name)
-        return found if found is not None and found.texts == texts else None
+        made = self._known.get(name)
+        return made if made is not None and made.texts == texts else None
 
     def note(
         self,
@@ -71,4 +71,4 @@ class RuleCache(Generic[Made]):
 
     def keep(self, names: Collection[str]) -> None:
         """Forget all others."""
-        self._known = {name: one for name, one in self._known.items() if name in names}
+        self._known = {name: rule for name, rule in self._known.items() if name in names}

@@ -80,14 +80,14 @@ class CheckedRule:
                     fault.index,
                 )
             raise refused(given, at, text, fault) from None
-        known = checker.names.stage
-        wanted = given.stage if isinstance(given, Rule) else None
-        self.stage = known if wanted is None else wanted
+        stage = checker.names.stage
+        named = given.stage if isinstance(given, Rule) else None
+        self.stage = stage if named is None else named
         self.named = frozenset(checker.names.named)
         self.loads = checker.loads
-        if self.stage.order < known.order:
+        if self.stage.order < stage.order:
             problem = (
-                f'rule {given.name}: its facts are known from stage "{known}" on, not at "{wanted}"'
+                f'rule {given.name}: its facts are known from stage "{stage}" on, not at "{named}"'
             )
             raise _error(problem, given.places.get("stage", TomlPlace()))
 
@@ -126,7 +126,7 @@ class RuleSet:
         self._schema = schema
         self._memory = memory
         self._rules = {rule.name: rule for rule in rules}
-        self._conditions = {one.name: one for one in conditions}
+        self._conditions = {condition.name: condition for condition in conditions}
         self._before = before
         self._open: list[str] = []
         self._done: dict[str, CheckedRule] = {}
@@ -151,59 +151,61 @@ class RuleSet:
         self._memory.keep(self._done)
         yield from self._done.values()
 
-    def check(self, one: Rule | Condition) -> CheckedRule:
+    def check(self, rule: Rule | Condition) -> CheckedRule:
         """Return one of them, checked; each is checked once.
 
         Raises:
             PolicyError: it, or one that it names, cannot be used.
             Fault: it hangs on itself, or on too many.
         """
-        done = self._done.get(one.name)
+        done = self._done.get(rule.name)
         if done is not None:
             return done
-        if one.name in self._open:
-            around = [*self._open[self._open.index(one.name) :], one.name]
+        if rule.name in self._open:
+            around = [*self._open[self._open.index(rule.name) :], rule.name]
             raise ExpressionFault(f"depends on itself: {' -> '.join(around)}")
         if len(self._open) >= MAX_CHAIN:
             raise ExpressionFault(f"depends on more than {MAX_CHAIN} others, one after the other")
-        self._open.append(one.name)
+        self._open.append(rule.name)
         try:
-            done = self._done[one.name] = self._known(one) or self._fresh(one)
+            done = self._done[rule.name] = self._known(rule) or self._fresh(rule)
             for problem in dict.fromkeys(done.loads.noted):
-                self._warn(one, f"has a class that {problem}")
+                self._warn(rule, f"has a class that {problem}")
         except (ExpressionFault, PolicyError):
-            self._wrong.add(one.name)
+            self._wrong.add(rule.name)
             raise
         finally:
             self._open.pop()
         return done
 
-    def _known(self, one: Rule | Condition) -> CheckedRule | None:
+    def _known(self, rule: Rule | Condition) -> CheckedRule | None:
         """Return what the memory has of these texts, if all that they name is as it was."""
-        found = self._memory.find(one.name, texts_of(one))
-        if found is None:
+        cached = self._memory.find(rule.name, texts_of(rule))
+        if cached is None:
             return None
-        seen = _Seen(self, one, found.made.loads)
+        names = _Seen(self, rule, cached.made.loads)
         try:
-            same = all(seen.ask(*question) == answer for question, answer in found.answers.items())
+            same = all(
+                names.ask(*question) == answer for question, answer in cached.answers.items()
+            )
         except ExpressionFault:
             return None  # as the check will say, with its place
-        return found.made.of(one) if same else None
+        return cached.made.of(rule) if same else None
 
-    def _fresh(self, one: Rule | Condition) -> CheckedRule:
+    def _fresh(self, rule: Rule | Condition) -> CheckedRule:
         loads = RuleLoads()
-        seen = _Seen(self, one, loads)
-        made = CheckedRule(one, ExpressionChecker(self._schema, loads, seen))
-        self._memory.note(one.name, texts_of(one), seen.answers, made)
-        return made
+        names = _Seen(self, rule, loads)
+        checked = CheckedRule(rule, ExpressionChecker(self._schema, loads, names))
+        self._memory.note(rule.name, texts_of(rule), names.answers, checked)
+        return checked
 
     def condition(self, name: str) -> RuleReference | None:
         """Return a named condition; None for an unknown name."""
-        one = self._conditions.get(name)
-        if one is None:
+        condition = self._conditions.get(name)
+        if condition is None:
             return None
-        found = self.check(one)
-        return RuleReference(found.local, found.stage, found.named)
+        checked = self.check(condition)
+        return RuleReference(checked.local, checked.stage, checked.named)
 
     def conditions(self) -> Sequence[str]:
         """Return the names of all conditions."""
@@ -233,16 +235,16 @@ class RuleSet:
             )
             self._warn(asking, f"names {name}, which is {state}")
             return RuleReference(OFF, Stage.CONNECT)
-        found = self.check(rule)
-        self.used.add(found.local)
-        return RuleReference(found.local, found.stage, found.named)
+        checked = self.check(rule)
+        self.used.add(checked.local)
+        return RuleReference(checked.local, checked.stage, checked.named)
 
     def names(self) -> Iterable[str]:
         """Return the names of everything that can be hit."""
         return (*self._rules, *self._before)
 
-    def _warn(self, one: Rule | Condition, problem: str) -> None:
-        warned = RuleWarning(f"{_called(one)} {problem}", one.places.get("when", TomlPlace()))
+    def _warn(self, rule: Rule | Condition, problem: str) -> None:
+        warned = RuleWarning(f"{_called(rule)} {problem}", rule.places.get("when", TomlPlace()))
         if warned not in self.warnings:
             self.warnings.append(warned)
 
@@ -302,10 +304,10 @@ def hit_maker(checked: CheckedRule, rule: Rule) -> object:
     return lambda _: same
 
 
-def refused(one: Rule | Condition, field: str, text: str, fault: ExpressionFault) -> PolicyError:
+def refused(rule: Rule | Condition, field: str, text: str, fault: ExpressionFault) -> PolicyError:
     """Return the error of one field, with its place in the file."""
-    problem = f"{_called(one)}: {field}: {fault.problem}"
-    place = one.places.get(field)
+    problem = f"{_called(rule)}: {field}: {fault.problem}"
+    place = rule.places.get(field)
     if place is None:
         before = text[: fault.index]
         return PolicyError(
@@ -321,8 +323,8 @@ def _formula(checker: ExpressionChecker, text: str) -> str:
     return f"points({piece.code})"
 
 
-def _called(one: Rule | Condition) -> str:
-    return f"{'rule' if isinstance(one, Rule) else 'condition'} {one.name}"
+def _called(rule: Rule | Condition) -> str:
+    return f"{'rule' if isinstance(rule, Rule) else 'condition'} {rule.name}"
 
 
 def _error(problem: str, place: TomlPlace) -> PolicyError:

@@ -125,8 +125,8 @@ class FactSchema:
     findings: Mapping[str, Stage] | None = field(default=None)
 
     def __post_init__(self) -> None:
-        for what in ({f.attribute: f for f in self.facts}, {f.name: f for f in self.facts}):
-            if len(what) != len(self.facts):
+        for facts in ({f.attribute: f for f in self.facts}, {f.name: f for f in self.facts}):
+            if len(facts) != len(self.facts):
                 raise ValueError("two facts of one name")
         if len(self.by_type) != len(self.counted):
             raise ValueError("two shingle types of one name")

@@ -86,7 +86,7 @@ def parse(text: str) -> tuple[ast.expr, ExpressionSource]:
         if (letter < " " and letter not in "\n\t") or "\ud800" <= letter <= "\udfff":
             raise ExpressionFault(f"control character U+{ord(letter):04X} in the expression", index)
     source = ExpressionSource(text)
-    replaced = _FROM.sub(lambda found: STAND_IN if found["word"] else found[0], text)
+    replaced = _FROM.sub(lambda match: STAND_IN if match["word"] else match[0], text)
     tree = _parse(f"(\n{replaced}\n)", source)
     _check_depth(tree, source)
     return tree, source
@@ -120,9 +120,9 @@ def _parse(wrapped: str, source: ExpressionSource) -> ast.expr:
 
 def _other_language(text: str) -> ExpressionFault | None:
     """Return what to write for a sign that other languages have, None where there is none."""
-    for found in _OTHER.finditer(text):
-        if sign := found["sign"]:
-            return ExpressionFault(f"write {_MEANT[sign]} instead of {sign}", found.start())
+    for match in _OTHER.finditer(text):
+        if sign := match["sign"]:
+            return ExpressionFault(f"write {_MEANT[sign]} instead of {sign}", match.start())
     return None
 
 

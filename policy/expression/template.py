@@ -139,13 +139,13 @@ def _limits(text: str, start: int) -> tuple[int, int | None]:
 
 
 def _formatter(piece: TypedPiece, text: str, index: int) -> Formatter:
-    found = _FORMAT.fullmatch(text)
-    if found is None:
+    match = _FORMAT.fullmatch(text)
+    if match is None:
         raise ExpressionFault(
             "a format is [,][.N] and one of d f % g s, such as {x:,} {x:.1f} {x:.0%} {x:.40s}",
             index,
         )
-    comma, digits, letter = found["comma"] or "", found["digits"], found["letter"] or ""
+    comma, digits, letter = match["comma"] or "", match["digits"], match["letter"] or ""
     places = int(digits) if digits is not None else None
     if piece.kind is not PieceKind.NUMBER:
         if comma or letter not in ("", "s"):

@@ -53,15 +53,17 @@ def none_comparison(pieces: Sequence[TypedPiece], signs: Sequence[str], index: i
     Raises:
         Fault: none stands elsewhere, or is asked of what is never none.
     """
-    asked = [piece for piece in pieces if piece.kind is not PieceKind.NONE]
-    if len(pieces) != 2 or len(asked) != 1 or signs[0] not in ("==", "!="):
+    present = [piece for piece in pieces if piece.kind is not PieceKind.NONE]
+    if len(pieces) != 2 or len(present) != 1 or signs[0] not in ("==", "!="):
         raise ExpressionFault(
             "none is asked for with == none and != none, and is nothing else", index
         )
-    if not asked[0].optional:
-        raise ExpressionFault("this is never none", asked[0].index)
+    if not present[0].optional:
+        raise ExpressionFault("this is never none", present[0].index)
     word = "is" if signs[0] == "==" else "is not"
-    return TypedPiece(code=f"({asked[0].code} {word} None)", kind=PieceKind.CONDITION, index=index)
+    return TypedPiece(
+        code=f"({present[0].code} {word} None)", kind=PieceKind.CONDITION, index=index
+    )
 
 
 def require_condition(piece: TypedPiece, text: str) -> None:

@@ -41,7 +41,7 @@ ARITHMETIC: Final = (
 TEXTS: Final = (PieceKind.TEXT, PieceKind.SET)
 
 
-def require_kind(piece: TypedPiece, kinds: Sequence[PieceKind], what: str) -> None:
+def require_kind(piece: TypedPiece, kinds: Sequence[PieceKind], role: str) -> None:
     """Raise unless a piece is of one of these kinds.
 
     Raises:
@@ -49,7 +49,7 @@ def require_kind(piece: TypedPiece, kinds: Sequence[PieceKind], what: str) -> No
     """
     if piece.kind not in kinds:
         raise ExpressionFault(
-            f"{what} takes {' or '.join(dict.fromkeys(kinds))}, not {piece.kind}", piece.index
+            f"{role} takes {' or '.join(dict.fromkeys(kinds))}, not {piece.kind}", piece.index
         )
 
 
@@ -63,25 +63,25 @@ def guarded(
         local: gives a new local variable.
     """
     tests: list[str] = []
-    known: list[TypedPiece] = []
+    present: list[TypedPiece] = []
     for piece in pieces:
         if not piece.optional:
-            known.append(piece)
+            present.append(piece)
             continue
         if piece.code.isidentifier():
             tests.append(f"{piece.code} is not None")
-            known.append(replace(piece, optional=False))
+            present.append(replace(piece, optional=False))
             continue
         name = local()
         tests.append(f"({name} := {piece.code}) is not None")
-        known.append(replace(piece, code=name, optional=False))
-    return tests, known
+        present.append(replace(piece, code=name, optional=False))
+    return tests, present
 
 
-def unless_none(tests: Sequence[str], made: TypedPiece) -> TypedPiece:
+def unless_none(tests: Sequence[str], piece: TypedPiece) -> TypedPiece:
     """Return a piece that is false, or none where it is no condition, unless all tests hold."""
     if not tests:
-        return made
-    if made.kind is PieceKind.CONDITION:
-        return replace(made, code=f"({' and '.join([*tests, made.code])})")
-    return replace(made, code=f"({made.code} if {' and '.join(tests)} else None)", optional=True)
+        return piece
+    if piece.kind is PieceKind.CONDITION:
+        return replace(piece, code=f"({' and '.join([*tests, piece.code])})")
+    return replace(piece, code=f"({piece.code} if {' and '.join(tests)} else None)", optional=True)

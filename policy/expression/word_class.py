@@ -71,16 +71,16 @@ def without(ranges: Sequence[tuple[int, int]]) -> Ranges:
 
 def both(some: Ranges, others: Ranges) -> Ranges:
     """Return the characters of two merged lists of ranges that are in either."""
-    found, i, j = [], 0, 0
+    ranges, i, j = [], 0, 0
     while i < len(some) and j < len(others):
         first, last = max(some[i][0], others[j][0]), min(some[i][1], others[j][1])
         if first <= last:
-            found.append((first, last))
+            ranges.append((first, last))
         if some[i][1] < others[j][1]:
             i += 1
         else:
             j += 1
-    return tuple(found)
+    return tuple(ranges)
 
 
 WORD: Final = without(_NO_WORD)

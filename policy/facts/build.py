@@ -20,17 +20,17 @@ from oborona.types import Envelope, Finding, Metric, RuleWindow, Stage, Window
 
 
 def early_facts(
-    envelope: Envelope, known: MessageCounts, evidence: SenderEvidence, *, now: float
+    envelope: Envelope, counts: MessageCounts, evidence: SenderEvidence, *, now: float
 ) -> Facts:
     """Return what is known before the content: client, sender, and the last recipient given."""
-    return _of_envelope(envelope, envelope.recipients[-1:], known, evidence, now)
+    return _of_envelope(envelope, envelope.recipients[-1:], counts, evidence, now)
 
 
 def facts_of(
     message: Message,
     envelope: Envelope,
     findings: Iterable[Finding],
-    known: MessageCounts,
+    counts: MessageCounts,
     evidence: SenderEvidence,
     signatures: SignatureMatches,
     opinion: ContentOpinion,
@@ -45,7 +45,7 @@ def facts_of(
         message: parsed.
         envelope: its envelope.
         findings: of parsing and of the checks.
-        known: its counts.
+        counts: its counts.
         evidence: of authentication and DNS lists.
         signatures: that it has.
         opinion: of the models on its text.
@@ -53,7 +53,7 @@ def facts_of(
         size: bytes of the whole message, scanned or not.
         partial: the counts could not be read.
     """
-    facts = _of_envelope(envelope, envelope.recipients[:1], known, evidence, now)
+    facts = _of_envelope(envelope, envelope.recipients[:1], counts, evidence, now)
     facts = with_header(facts, message, envelope, now=now)
     facts = with_body(facts, message, site_of(facts.from_domain))
     facts = _with_proof(facts, evidence)
@@ -74,44 +74,44 @@ def facts_of(
 
 def with_mass(facts: Facts) -> Facts:
     """Return facts with what their counts say of nearly the same texts."""
-    known = facts.known
-    copies = known.copies(Window.DAY, Metric.SEEN)
+    counts = facts.known
+    copies = counts.copies(Window.DAY, Metric.SEEN)
     return with_values(
         facts,
-        mass_hour=known.copies(Window.HOUR, Metric.SEEN),
+        mass_hour=counts.copies(Window.HOUR, Metric.SEEN),
         mass_day=copies,
-        mass_fortnight=known.copies(Window.FORTNIGHT, Metric.SEEN),
-        mass_earlier=known.copies(RuleWindow.EARLIER, Metric.SEEN),
-        mass_spam=known.copies(Window.DAY, Metric.SPAM),
-        mass_complaints=known.copies(Window.DAY, Metric.COMPLAINTS),
-        mass_pardons=known.copies(Window.DAY, Metric.PARDONS),
-        mass_traps=known.copies(Window.DAY, Metric.TRAPS),
+        mass_fortnight=counts.copies(Window.FORTNIGHT, Metric.SEEN),
+        mass_earlier=counts.copies(RuleWindow.EARLIER, Metric.SEEN),
+        mass_spam=counts.copies(Window.DAY, Metric.SPAM),
+        mass_complaints=counts.copies(Window.DAY, Metric.COMPLAINTS),
+        mass_pardons=counts.copies(Window.DAY, Metric.PARDONS),
+        mass_traps=counts.copies(Window.DAY, Metric.TRAPS),
         # all are estimates, from different values of the fingerprint:
         # there are no more addresses or senders than copies
-        mass_ips=min(known.count(ShingleType.TEXT_IPS, Window.DAY, Metric.SEEN), copies),
-        mass_senders=min(known.count(ShingleType.TEXT_SENDERS, Window.DAY, Metric.SEEN), copies),
-        mass_recipients=known.count(ShingleType.TEXT_RECIPIENTS, Window.DAY, Metric.SEEN),
+        mass_ips=min(counts.count(ShingleType.TEXT_IPS, Window.DAY, Metric.SEEN), copies),
+        mass_senders=min(counts.count(ShingleType.TEXT_SENDERS, Window.DAY, Metric.SEEN), copies),
+        mass_recipients=counts.count(ShingleType.TEXT_RECIPIENTS, Window.DAY, Metric.SEEN),
     )
 
 
-def repip_of(known: MessageCounts, *, own: bool) -> RepIP:
+def repip_of(counts: MessageCounts, *, own: bool) -> RepIP:
     """Return what is remembered of the client's address; of one of ours nothing is."""
-    return RepIP() if own else known.repip_beside()
+    return RepIP() if own else counts.repip_beside()
 
 
 def _of_envelope(
     envelope: Envelope,
     recipient: tuple[str, ...],
-    known: MessageCounts,
+    counts: MessageCounts,
     evidence: SenderEvidence,
     now: float,
 ) -> Facts:
     """Return the facts of an envelope, and what was learned of client and sender by asking."""
     client, identity, location = envelope.client, evidence.identity, evidence.location
     own, name = is_own(envelope), "".join(recipient)
-    repip = repip_of(known, own=own)
+    repip = repip_of(counts, own=own)
     return Facts(
-        known=known,
+        known=counts,
         time_now=now,
         client_ip=client.ip,
         client_name=client.name,

@@ -80,7 +80,7 @@ def by_area(facts: Iterable[DeclaredFact]) -> Mapping[FactArea, Sequence[Fact]]:
     areas: dict[FactArea, list[Fact]] = {area: [] for area in FactArea}
     for _, declaration, fact in facts:
         row = areas[declaration.area]
-        names = [other.name for other in row]
+        names = [fact.name for fact in row]
         row.insert(names.index(declaration.before) if declaration.before else len(row), fact)
     return areas
 

@@ -95,9 +95,11 @@ def fit(numbers: Floats, spam: NDArray[np.bool_]) -> Floats:
     ridge[-1] = 1e-6  # the offset is free
     weights = np.zeros(rows.shape[1])
     for _ in range(ROUNDS):
-        said = odds.probability(rows @ weights)
-        slope = rows.T @ (sizes * (said - spam)) + ridge * weights
-        curve = (rows * (sizes * said * (1 - said))[:, None]).T @ rows + np.diag(ridge)
+        probabilities = odds.probability(rows @ weights)
+        slope = rows.T @ (sizes * (probabilities - spam)) + ridge * weights
+        curve = (rows * (sizes * probabilities * (1 - probabilities))[:, None]).T @ rows + np.diag(
+            ridge
+        )
         step = np.linalg.solve(curve, slope)
         weights -= step
         if np.abs(step).max() < SMALLEST:

@@ -32,18 +32,18 @@ def reliability(
         borders: of the bins, ascending from 0 to 1; a bin holds what lies on its lower border, the
             last one also 1.
     """
-    said = np.array([probability for probability, _ in predictions], np.float64)
+    probabilities = np.array([probability for probability, _ in predictions], np.float64)
     spam = np.array([label for _, label in predictions], np.bool_)
     table = []
     for low, high in pairwise(borders):
-        inside = (said >= low) & ((said < high) | (high == 1.0))
+        inside = (probabilities >= low) & ((probabilities < high) | (high == 1.0))
         if inside.any():
             table.append(
                 ReliabilityBin(
                     low=low,
                     high=high,
                     messages=int(inside.sum()),
-                    predicted=float(said[inside].mean()),
+                    predicted=float(probabilities[inside].mean()),
                     happened=float(spam[inside].mean()),
                 )
             )

@@ -77,14 +77,14 @@ class ScriptAnswers:
 
     def count(self, kind: bytes, window: bytes, metric: bytes, order: int) -> Answer:
         """Return one count, or none where its type is not known at a stage."""
-        asked = self._counts.get((kind, window, metric))
-        if asked is None:
+        query = self._counts.get((kind, window, metric))
+        if query is None:
             names = [_text(kind), _text(window), _text(metric)]
             problem = problem_of_count(self.schema, names)
             if problem:
                 return None, problem.encode()
-            asked = self._counts[kind, window, metric] = _asked(self.schema, *names)
-        since, method, arguments = asked
+            query = self._counts[kind, window, metric] = _asked(self.schema, *names)
+        since, method, arguments = query
         if since > order:
             return None
         if self.facts is None:
@@ -125,14 +125,14 @@ class ScriptAnswers:
             return compiled
         if most == 1:
             first = compiled.search(text)
-            held = [] if first is None else list(first.groups()) or [first.group()]
+            groups = [] if first is None else list(first.groups()) or [first.group()]
         else:
             group = min(1, compiled.groups)
-            held = [
-                found.group(group)
-                for found, _ in zip(compiled.finditer(text), range(most), strict=False)
+            groups = [
+                match.group(group)
+                for match, _ in zip(compiled.finditer(text), range(most), strict=False)
             ]
-        return _packed(one or b"" for one in held)
+        return _packed(group or b"" for group in groups)
 
     def turned(self, form: bytes, name: bytes, piece: bytes) -> Answer:
         """Return a text of a script in the form of the fact that it is compared with.
@@ -142,18 +142,18 @@ class ScriptAnswers:
             name: of the function that compares.
             piece: the text, or the pattern of matches().
         """
-        found = self._turned.get((form, name, piece))
-        if found is None:
+        result = self._turned.get((form, name, piece))
+        if result is None:
             try:
-                found = _turned(TextForm[form.decode().upper()], _text(name), _text(piece)).encode(
+                result = _turned(TextForm[form.decode().upper()], _text(name), _text(piece)).encode(
                     "utf-8", "replace"
                 )
             except PatternError as fault:
                 return None, f"pattern: {fault}".encode("utf-8", "replace")
             if len(self._turned) >= MOST_PATTERNS:
                 self._turned.clear()
-            self._turned[form, name, piece] = found
-        return found
+            self._turned[form, name, piece] = result
+        return result
 
     def within(self, name: bytes, text: bytes, listed: bytes) -> Answer:
         """Tell whether a text is in one of some networks, or one of some domains or below it.
@@ -163,26 +163,26 @@ class ScriptAnswers:
             text: looked for.
             listed: networks or domains, with spaces between.
         """
-        found = self._lists.get((name, listed))
-        if found is None:
+        members = self._lists.get((name, listed))
+        if members is None:
             if len(listed) > MOST_LISTED:
                 return None, f"{_text(name)}: the list is longer than {MOST_LISTED} bytes".encode()
             try:
-                found = _LISTS[name](_text(listed).split())
+                members = _LISTS[name](_text(listed).split())
             except ValueError as fault:
                 return None, f"{_text(name)}: {fault}".encode("utf-8", "replace")
             if len(self._lists) >= MOST_LISTS:
                 self._lists.clear()
-            self._lists[name, listed] = found
-        return found.has(_text(text))
+            self._lists[name, listed] = members
+        return members.has(_text(text))
 
-    def complain(self, what: bytes, name: bytes, known: bytes = b"") -> bytes:
+    def complain(self, what: bytes, name: bytes, candidates: bytes = b"") -> bytes:
         """Return the words about a name that is not known, or arguments that are wrong.
 
         Args:
             what: is wrong: fact, count, found, name.
             name: that is not known.
-            known: those that there are, with spaces between.
+            candidates: those that there are, with spaces between.
         """
         word = _text(name)
         if what == b"fact":
@@ -191,7 +191,7 @@ class ScriptAnswers:
             return problem_of_count(self.schema, []).encode()
         if what == b"found":
             return problem_of_found(self.schema, []).encode()
-        return f"unknown name {word}{did_you_mean(word, _text(known).split())}".encode(
+        return f"unknown name {word}{did_you_mean(word, _text(candidates).split())}".encode(
             "utf-8", "replace"
         )
 
@@ -242,7 +242,7 @@ def _lua(value: Any) -> Answer:
             return max(-_WHOLE, min(value, _WHOLE))
         case str():
             return value[:MOST_OCTETS].encode("utf-8", "replace")[:MOST_OCTETS]
-    return _packed(one.encode("utf-8", "replace") for one in sorted(value)[:MOST_MEMBERS])
+    return _packed(member.encode("utf-8", "replace") for member in sorted(value)[:MOST_MEMBERS])
 
 
 def _packed(members: Iterable[bytes]) -> bytes:
@@ -259,12 +259,12 @@ def _text(octets: bytes) -> str:
     return octets.decode("utf-8", "replace")
 
 
-def _told(what: str, fault: Exception) -> bytes:
+def _told(task: str, fault: Exception) -> bytes:
     try:
         words = str(fault)[:_FAILED]
     except Exception:  # noqa: BLE001 - another's exception may fail even at this
         words = ""
-    return f"{what}: {type(fault).__name__}: {words}".encode("utf-8", "replace")
+    return f"{task}: {type(fault).__name__}: {words}".encode("utf-8", "replace")
 
 
 _LISTS: Final[dict[bytes, type[NetworkList | DomainList]]] = {

@@ -86,7 +86,7 @@ class LoadedScripts:
         ]
         self._checks = self._of_checks(schema)
         if schema.findings is not None:
-            findings = {**schema.findings, **{one.name: one.stage for one in self._checks}}
+            findings = {**schema.findings, **{check.name: check.stage for check in self._checks}}
             self.schema = self._answers.schema = replace(schema, findings=findings)
         self._found_exist()
 
@@ -98,7 +98,7 @@ class LoadedScripts:
             problem = self._runtime.load(number, one.text)
             if problem:
                 wrong = locate_error(
-                    problem, [each.file for each in self._sources], TomlPlace(one.file)
+                    problem, [script.file for script in self._sources], TomlPlace(one.file)
                 )
                 raise PolicyError(wrong.words, file=wrong.file, line=wrong.line)
         if not self._runtime.seal():
@@ -109,19 +109,24 @@ class LoadedScripts:
         """Return a script's rules as a policy file would give them."""
         rules: list[dict[str, Any]] = []
         keys: dict[tuple[str | int, ...], TomlPlace] = {}
-        for one in self._registered:
-            if one.kind == "rule" and self._sources[one.file].file == file:
-                place = self._place(one)
+        for registered in self._registered:
+            if registered.kind == "rule" and self._sources[registered.file].file == file:
+                place = self._place(registered)
                 for key in _FROM_ELSEWHERE:
-                    if key in one.fields:
+                    if key in registered.fields:
                         raise refuse(f"oborona.rule: {key} is not a text here", place)
-                if isinstance(one.fields.get("score"), str):
+                if isinstance(registered.fields.get("score"), str):
                     raise refuse(
                         ("oborona.rule: score is a number; the function may return a share of it"),
                         place,
                     )
                 keys["rule", len(rules)] = place
-                rules.append({**one.fields, "when": f"function in lines {one.first} to {one.last}"})
+                rules.append(
+                    {
+                        **registered.fields,
+                        "when": f"function in lines {registered.first} to {registered.last}",
+                    }
+                )
         return TomlDocument(file=file, data={"rule": rules} if rules else {}, keys=keys, values={})
 
     def bound(self, rules: Iterable[Rule]) -> Scripts | None:
@@ -136,9 +141,9 @@ class LoadedScripts:
             PolicyError: a rule or check that cannot be used, with its place.
         """
         slots = {
-            (self._sources[one.file].file, one.fields.get("name")): one
-            for one in self._registered
-            if one.kind == "rule"
+            (self._sources[registered.file].file, registered.fields.get("name")): registered
+            for registered in self._registered
+            if registered.kind == "rule"
         }
         functions = list(self._checks)
         functions += [
@@ -149,19 +154,22 @@ class LoadedScripts:
         if self._runtime is None or not functions:
             return None
         scripts = Scripts(self._runtime, [one.file for one in self._sources], functions)
-        for one in functions:
-            if one.enabled:
-                _try(one, scripts, self._runtime)
+        for registered in functions:
+            if registered.enabled:
+                _try(registered, scripts, self._runtime)
         return scripts
 
     def _of_checks(self, schema: FactSchema) -> list[ScriptFunction]:
-        found: dict[str, ScriptFunction] = {}
-        for one in self._registered:
-            if one.kind != "check":
+        functions_by_name: dict[str, ScriptFunction] = {}
+        for registered in self._registered:
+            if registered.kind != "check":
                 continue
-            place = self._place(one)
+            place = self._place(registered)
             document = TomlDocument(
-                file=place.file, data={"check": [one.fields]}, keys={("check", 0): place}, values={}
+                file=place.file,
+                data={"check": [registered.fields]},
+                keys={("check", 0): place},
+                values={},
             )
             fields = table(
                 document, ("check", 0), CheckTable, name="oborona.check", error=PolicyError
@@ -169,14 +177,14 @@ class LoadedScripts:
             if "name" not in fields:
                 raise refuse("a check without name", place)
             name = fields["name"].value
-            if name in (schema.findings or ()) or name in found:
+            if name in (schema.findings or ()) or name in functions_by_name:
                 raise refuse(f'there is a finding "{name}" already', place)
             stage = fields["stage"].value if "stage" in fields else Stage.CONTENT
             enabled = fields["enabled"].value if "enabled" in fields else True
-            found[name] = self._function(one, name, stage, enabled=enabled)
-        return list(found.values())
+            functions_by_name[name] = self._function(registered, name, stage, enabled=enabled)
+        return list(functions_by_name.values())
 
-    def _of_rule(self, rule: Rule, one: RegisteredFunction) -> ScriptFunction:
+    def _of_rule(self, rule: Rule, registered: RegisteredFunction) -> ScriptFunction:
         for key, words in (
             ("score", "is a number for a rule of a script"),
             ("test", "does not reach a script"),
@@ -184,12 +192,14 @@ class LoadedScripts:
             if (key == "score" and isinstance(rule.score, str)) or (key == "test" and rule.test):
                 raise refuse(f"rule {rule.name}: {key} {words}", rule.places[key])
         return msgspec.structs.replace(
-            self._function(one, rule.name, rule.stage or Stage.CONTENT, enabled=rule.enabled),
+            self._function(
+                registered, rule.name, rule.stage or Stage.CONTENT, enabled=rule.enabled
+            ),
             rule=rule,
         )
 
     def _function(
-        self, one: RegisteredFunction, name: str, stage: Stage, *, enabled: bool
+        self, registered: RegisteredFunction, name: str, stage: Stage, *, enabled: bool
     ) -> ScriptFunction:
         """Return a function as it is run.
 
@@ -197,20 +207,20 @@ class LoadedScripts:
             PolicyError: it names a fact that is known later than it runs.
         """
         file, reach, lines = (
-            self._sources[one.file].file,
-            self._reaches[one.file],
-            (one.first, one.last),
+            self._sources[registered.file].file,
+            self._reaches[registered.file],
+            (registered.first, registered.last),
         )
         late = reach.too_late(lines, stage)
         if late is not None:
-            known = self.schema.by_name[late.name].stage
-            problem = f'{name}: {late.name} is known from stage "{known}" on, not at "{stage}"'
+            earliest = self.schema.by_name[late.name].stage
+            problem = f'{name}: {late.name} is known from stage "{earliest}" on, not at "{stage}"'
             raise PolicyError(problem, file=file, line=late.line, column=late.column)
         return ScriptFunction(
             name=name,
-            slot=one.slot,
-            place=TomlPlace(file, one.first),
-            last=one.last,
+            slot=registered.slot,
+            place=TomlPlace(file, registered.first),
+            last=registered.last,
             stage=stage,
             enabled=enabled,
             named=reach.named(lines, stage),
@@ -218,19 +228,21 @@ class LoadedScripts:
 
     def _found_exist(self) -> None:
         for text in self._sources:
-            for asked in text.asked:
-                problem = problem_of_found(self.schema, [asked.name])
+            for finding in text.asked:
+                problem = problem_of_found(self.schema, [finding.name])
                 if problem:
-                    raise PolicyError(problem, file=text.file, line=asked.line, column=asked.column)
+                    raise PolicyError(
+                        problem, file=text.file, line=finding.line, column=finding.column
+                    )
 
-    def _place(self, one: RegisteredFunction) -> TomlPlace:
-        return TomlPlace(self._sources[one.file].file, one.line)
+    def _place(self, registered: RegisteredFunction) -> TomlPlace:
+        return TomlPlace(self._sources[registered.file].file, registered.line)
 
 
-def _try(one: ScriptFunction, scripts: Scripts, runtime: ScriptRuntime) -> None:
+def _try(function: ScriptFunction, scripts: Scripts, runtime: ScriptRuntime) -> None:
     """Refuse a function that fails on a message of which nothing is known."""
-    for said in runtime.run(runtime.table([one.slot]), one.stage.order, None):
-        problem = scripts.problem(one, said)
+    for result in runtime.run(runtime.table([function.slot]), function.stage.order, None):
+        problem = scripts.problem(function, result)
         if problem is not None:
-            words = f"{one.name}: fails on an empty message: {problem.words}"
+            words = f"{function.name}: fails on an empty message: {problem.words}"
             raise PolicyError(words, file=problem.file, line=problem.line)

@@ -85,11 +85,13 @@ class ScriptRuntime:
                 b"limits": self._lua.table_from(_LIMITS),
             }
         )
-        given: list[Any] = [outside]
+        arguments: list[Any] = [outside]
         for name in ("guard", "library", "sandbox"):
             code = files("oborona.policy.scripts").joinpath(f"{name}.lua").read_bytes()
-            given.append(self._lua.execute(_LOAD, code, _NAME.encode(), *given))
-        self._load, self._seal, self._run = (given[-1][name] for name in (b"load", b"seal", b"run"))
+            arguments.append(self._lua.execute(_LOAD, code, _NAME.encode(), *arguments))
+        self._load, self._seal, self._run = (
+            arguments[-1][name] for name in (b"load", b"seal", b"run")
+        )
 
     def load(self, number: int, text: str) -> str:
         """Run a script, which registers its rules and checks.

@@ -109,19 +109,21 @@ class Scripts:
         self.named = {
             stage: frozenset[str]().union(
                 *(
-                    one.named
-                    for one in self.functions
-                    if one.enabled and one.stage.order <= stage.order
+                    function.named
+                    for function in self.functions
+                    if function.enabled and function.stage.order <= stage.order
                 )
             )
             for stage in Stage
         }
-        rules = [one for one in self.functions if one.rule is not None]
-        self.private = frozenset(one.name for one in rules if is_private(one.named))
-        self.wordless = frozenset(one.name for one in rules if not WORDY.isdisjoint(one.named))
+        rules = [function for function in self.functions if function.rule is not None]
+        self.private = frozenset(function.name for function in rules if is_private(function.named))
+        self.wordless = frozenset(
+            function.name for function in rules if not WORDY.isdisjoint(function.named)
+        )
         self._runtime = runtime
         self._files = tuple(files)
-        self._by_slot = {one.slot: one for one in self.functions}
+        self._by_slot = {function.slot: function for function in self.functions}
         self._off: set[int] = set()
         self._failures: Counter[int] = Counter()
         self._runs = 0
@@ -131,7 +133,9 @@ class Scripts:
     def stages(self) -> dict[str, Stage]:
         """From which stage on each enabled rule runs, by name."""
         return {
-            one.name: one.stage for one in self.functions if one.enabled and one.rule is not None
+            function.name: function.stage
+            for function in self.functions
+            if function.enabled and function.rule is not None
         }
 
     def judge(
@@ -151,8 +155,8 @@ class Scripts:
             self._failures.clear()
         failed: list[ScriptProblem] = []
         findings = [
-            Finding(one.name, words)
-            for one, _, words in self._run(facts, stage, without.names, failed, checks=True)
+            Finding(function.name, words)
+            for function, _, words in self._run(facts, stage, without.names, failed, checks=True)
         ]
         facts = _with(facts, findings, without.found)
         hits = [
@@ -162,8 +166,10 @@ class Scripts:
                 say=_say(rule, words),
                 mode=rule.mode,
             )
-            for one, share, words in self._run(facts, stage, without.names, failed, checks=False)
-            if (rule := one.rule) is not None and isinstance(rule.score, float | int)
+            for function, share, words in self._run(
+                facts, stage, without.names, failed, checks=False
+            )
+            if (rule := function.rule) is not None and isinstance(rule.score, float | int)
         ]
         if failed:
             places = dict.fromkeys(f"{_short(problem.file)}:{problem.line}" for problem in failed)
@@ -172,18 +178,24 @@ class Scripts:
             facts = _with(facts, [finding])
         return ScriptResults(facts, tuple(findings), tuple(hits), tuple(failed))
 
-    def problem(self, one: ScriptFunction, said: FunctionResult) -> ScriptProblem | None:
+    def problem(self, function: ScriptFunction, result: FunctionResult) -> ScriptProblem | None:
         """Return what is wrong with what a function gave, or nothing."""
         words = ""
-        if said.failed:
-            return locate_error(said.words, self._files, one.place)._replace(name=one.name)
-        if one.rule is None and said.share not in (None, 1.0):
+        if result.failed:
+            return locate_error(result.words, self._files, function.place)._replace(
+                name=function.name
+            )
+        if function.rule is None and result.share not in (None, 1.0):
             words = "gives a number; a check gives a text, true, false or nil"
-        elif one.rule is not None and said.share is None:
+        elif function.rule is not None and result.share is None:
             words = "gives a text first; a rule gives true, false, nil or a share of its score"
-        elif said.share is not None and math.isnan(said.share):
+        elif result.share is not None and math.isnan(result.share):
             words = "gives a number that is none (0/0)"
-        return ScriptProblem(one.name, one.place.file, one.place.line, words) if words else None
+        return (
+            ScriptProblem(function.name, function.place.file, function.place.line, words)
+            if words
+            else None
+        )
 
     def _run(
         self,
@@ -198,25 +210,25 @@ class Scripts:
         if table is None:
             return []
         good: list[tuple[ScriptFunction, float, str]] = []
-        for said in self._runtime.run(table, stage.order, facts):
-            one = self._by_slot.get(said.slot)
-            if one is None:  # the machine itself failed: no memory even between two functions
-                failed.append(ScriptProblem("", self._files[0], 0, said.words))
+        for result in self._runtime.run(table, stage.order, facts):
+            function = self._by_slot.get(result.slot)
+            if function is None:  # the machine itself failed: no memory even between two functions
+                failed.append(ScriptProblem("", self._files[0], 0, result.words))
                 continue
-            problem = self.problem(one, said)
+            problem = self.problem(function, result)
             if problem is not None:
-                failed.append(self._failed(one, problem))
-            elif one.rule is None:
-                good.append((one, 1.0, printable(said.words)))
-            elif share := min(max(said.share or 0.0, 0.0), 1.0):
-                good.append((one, share, said.words))
+                failed.append(self._failed(function, problem))
+            elif function.rule is None:
+                good.append((function, 1.0, printable(result.words)))
+            elif share := min(max(result.share or 0.0, 0.0), 1.0):
+                good.append((function, share, result.words))
         return good
 
-    def _failed(self, one: ScriptFunction, problem: ScriptProblem) -> ScriptProblem:
-        self._failures[one.slot] += 1
-        if self._failures[one.slot] < MOST_FAILURES:
+    def _failed(self, function: ScriptFunction, problem: ScriptProblem) -> ScriptProblem:
+        self._failures[function.slot] += 1
+        if self._failures[function.slot] < MOST_FAILURES:
             return problem
-        self._off.add(one.slot)
+        self._off.add(function.slot)
         self._tables.clear()
         words = (
             f"failed on {MOST_FAILURES} of {self._runs % PERIOD or PERIOD} messages, and is "
@@ -230,13 +242,13 @@ class Scripts:
             if len(self._tables) >= MOST_TABLES:
                 self._tables.clear()
             slots = [
-                one.slot
-                for one in self.functions
-                if one.enabled
-                and one.stage.order <= stage.order
-                and (one.rule is None) == checks
-                and one.slot not in self._off
-                and one.name not in without
+                function.slot
+                for function in self.functions
+                if function.enabled
+                and function.stage.order <= stage.order
+                and (function.rule is None) == checks
+                and function.slot not in self._off
+                and function.name not in without
             ]
             self._tables[key] = self._runtime.table(slots) if slots else None
         return self._tables[key]
@@ -250,14 +262,14 @@ def locate_error(problem: str, files: Sequence[str], otherwise: TomlPlace) -> Sc
         files: by number.
         otherwise: the place of one without.
     """
-    found = _PLACED.fullmatch(problem)
-    words = found[3] if found else problem
+    match = _PLACED.fullmatch(problem)
+    words = match[3] if match else problem
     for lua, ours in _LUA.items():
         if lua in words:
             words = ours
     words = printable(words[:_WORDS])
-    if found and int(found[1]) < len(files):
-        return ScriptProblem("", files[int(found[1])], int(found[2]), words)
+    if match and int(match[1]) < len(files):
+        return ScriptProblem("", files[int(match[1])], int(match[2]), words)
     return ScriptProblem("", otherwise.file, otherwise.line, words)
 
 

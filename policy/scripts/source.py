@@ -124,7 +124,7 @@ class _LuaReader:
         self._text = text
         self._file = file
         self._schema = schema
-        self._lines = [0, *(found.end() for found in re.finditer("\n", text))]
+        self._lines = [0, *(match.end() for match in re.finditer("\n", text))]
         self._tokens = list(self._scan())
         self._named: list[NamedFact] = []
         self._asked: list[NamedFact] = []
@@ -164,19 +164,19 @@ class _LuaReader:
     def _scan(self) -> Iterator[LuaToken]:
         at = 0
         while at < len(self._text):
-            found = _TOKEN.match(self._text, at)
+            match = _TOKEN.match(self._text, at)
             if (
-                found is None or found.lastgroup is None
+                match is None or match.lastgroup is None
             ):  # unreachable: the last alternative takes any character
                 raise self._error("is no Lua", at)
-            kind, end = found.lastgroup, found.end()
-            if found["long"] is not None:
-                close = "]" + found["level"] + "]"
+            kind, end = match.lastgroup, match.end()
+            if match["long"] is not None:
+                close = "]" + match["level"] + "]"
                 stop = self._text.find(close, end)
                 if stop < 0:
-                    raise self._error(f"{found['long']} has no {close}", at)
-                kind, end = "comment" if found["long"][0] == "-" else "text", stop + len(close)
-            elif found["sign"] in ('"', "'"):
+                    raise self._error(f"{match['long']} has no {close}", at)
+                kind, end = "comment" if match["long"][0] == "-" else "text", stop + len(close)
+            elif match["sign"] in ('"', "'"):
                 raise self._error("a text does not end in its line", at)
             if kind not in ("space", "comment"):
                 yield LuaToken(kind, self._text[at:end], at, end)
@@ -194,15 +194,15 @@ class _LuaReader:
         start = self._tokens[index].start
         if not parts:
             return self._indexed(index)
-        known = self._schema.by_name
-        taken = next((n for n in range(len(parts), 0, -1) if ".".join(parts[:n]) in known), 0)
-        fact = known.get(".".join(parts[:taken]))
-        if fact is None or (taken < len(parts) and fact.kind is not PieceKind.SET):
+        facts = self._schema.by_name
+        length = next((n for n in range(len(parts), 0, -1) if ".".join(parts[:n]) in facts), 0)
+        fact = facts.get(".".join(parts[:length]))
+        if fact is None or (length < len(parts) and fact.kind is not PieceKind.SET):
             raise self._unknown(".".join(parts), start)
         self._add(fact.name, start)
-        if taken == len(parts):
+        if length == len(parts):
             self._compared(index, fact, at)
-        end = ends[taken - 1]
+        end = ends[length - 1]
         lines = self._text.count("\n", start, end)
         return end, f'["{fact.name}"]' + "\n" * lines
 
@@ -227,10 +227,10 @@ class _LuaReader:
         """Check `facts.subject == "text"` and its reverse: a text of another form is never
         there.
         """
-        for sign, other in ((after, after + 1), (index - 1, index - 2)):
-            if not (0 <= other < len(self._tokens) and self._tokens[sign].text in ("==", "~=")):
+        for sign, neighbour in ((after, after + 1), (index - 1, index - 2)):
+            if not (0 <= neighbour < len(self._tokens) and self._tokens[sign].text in ("==", "~=")):
                 continue
-            token = self._tokens[other]
+            token = self._tokens[neighbour]
             text = _plain(token.text) if token.kind == "text" else None
             if text is not None and (turned := fact.form.whole(text)) != text:
                 raise self._error(
@@ -263,22 +263,22 @@ class _LuaReader:
         """Check `found("name")` and `count("From", "day", "seen")` where they are given plain
         texts.
         """
-        at, given = index + 1, []
+        at, arguments = index + 1, []
         if not self._is(at, "("):
             return
         while at + 2 < len(self._tokens) and self._tokens[at + 1].kind == "text":
-            given.append(self._tokens[at + 1])
+            arguments.append(self._tokens[at + 1])
             at += 2
             if not self._is(at, ","):
                 break
-        names = [_plain(token.text) for token in given]
+        names = [_plain(token.text) for token in arguments]
         if not self._is(at, ")") or not names or None in names:
             return
-        known, start = [name for name in names if name is not None], self._tokens[index].start
-        if self._tokens[index].text == "found" and len(known) == 1:
-            self._asked.append(NamedFact(known[0], *self._place(start)))
+        known_names, start = [name for name in names if name is not None], self._tokens[index].start
+        if self._tokens[index].text == "found" and len(known_names) == 1:
+            self._asked.append(NamedFact(known_names[0], *self._place(start)))
         elif self._tokens[index].text == "count" and (
-            problem := problem_of_count(self._schema, known)
+            problem := problem_of_count(self._schema, known_names)
         ):
             raise self._error(problem, start)
 

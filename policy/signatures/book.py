@@ -42,12 +42,12 @@ class SignatureBook:
     ) -> None:
         self.live = live
         self.segments = tuple(segments)
-        self._headers = any(one.headers for one in self.segments)
+        self._headers = any(segment.headers for segment in self.segments)
 
     @classmethod
     def of(cls, signatures: Iterable[Signature]) -> Self:
         """Return a book of signatures, in one segment; of two with one id the later holds."""
-        live = {one.id: one for one in signatures}
+        live = {signature.id: signature for signature in signatures}
         return cls(live, [SignatureSegment(tuple(live.values()))] if live else [])
 
     def __len__(self) -> int:
@@ -58,8 +58,8 @@ class SignatureBook:
         """Signatures that can't be used, and why."""
         return {
             name: why
-            for one in self.segments
-            for name, why in one.broken.items()
+            for segment in self.segments
+            for name, why in segment.broken.items()
             if name in self.live
         }
 
@@ -72,30 +72,38 @@ class SignatureBook:
         if not self.segments:
             return _NONE
         fields = SearchFields(message, headers=self._headers)
-        found: dict[str, Signature] = {}
+        signatures_found: dict[str, Signature] = {}
         live = self.live
 
         def take(some: Iterable[Signature]) -> None:
-            for one in some:
-                if one.id not in found and live.get(one.id) is one and not one.expired(now):
-                    found[one.id] = one
+            for signature in some:
+                if (
+                    signature.id not in signatures_found
+                    and live.get(signature.id) is signature
+                    and not signature.expired(now)
+                ):
+                    signatures_found[signature.id] = signature
 
-        if any(one.has_phrases for one in self.segments):
+        if any(segment.has_phrases for segment in self.segments):
             text, borders = fields.words()
             for segment in self.segments:
                 take(segment.in_words(text, borders))
-        if any(one.has_entities for one in self.segments):
+        if any(segment.has_entities for segment in self.segments):
             entities = list(fields.entities())
             for segment in self.segments:
                 take(segment.of_entities(entities))
         for segment in self.segments:
             take(segment.in_patterns(fields))
-        return SignatureMatches(signatures=in_id_order(found.values())) if found else _NONE
+        return (
+            SignatureMatches(signatures=in_id_order(signatures_found.values()))
+            if signatures_found
+            else _NONE
+        )
 
     def with_changes(
         self,
         changed: Iterable[Signature],
-        gone: Iterable[str] = (),
+        removed: Iterable[str] = (),
         *,
         rest: Callable[[], None] = lambda: None,
     ) -> SignatureBook:
@@ -105,21 +113,25 @@ class SignatureBook:
 
         Args:
             changed: checked; one that is as before changes nothing.
-            gone: ids; unknown ones are passed over.
+            removed: ids; unknown ones are passed over.
             rest: called between segments, to let others run.
         """
         live = dict(self.live)
-        left_out = [name for name in gone if live.pop(name, None) is not None]
+        left_out = [name for name in removed if live.pop(name, None) is not None]
         fresh: dict[str, Signature] = {}
-        for one in changed:
-            if live.get(one.id) != one:
-                live[one.id] = fresh[one.id] = one
+        for signature in changed:
+            if live.get(signature.id) != signature:
+                live[signature.id] = fresh[signature.id] = signature
         if not fresh and not left_out:
             return self
         segments = list(self.segments)
         waiting = list(fresh.values())
         if waiting and segments:
-            last = [one for one in segments[-1].signatures if live.get(one.id) is one]
+            last = [
+                signature
+                for signature in segments[-1].signatures
+                if live.get(signature.id) is signature
+            ]
             if _weight(last) + _weight(waiting) <= OPEN:
                 segments.pop()
                 waiting = last + waiting
@@ -137,20 +149,23 @@ class SignatureBook:
             now: Unix seconds.
             rest: called between segments, to let others run.
         """
-        large = [one for one in self.segments if _weight(one.signatures) > LARGE // 2]
-        small = [one for one in self.segments if _weight(one.signatures) <= LARGE // 2]
+        large = [segment for segment in self.segments if _weight(segment.signatures) > LARGE // 2]
+        small = [segment for segment in self.segments if _weight(segment.signatures) <= LARGE // 2]
         if len(small) <= FEW:
             return self
         live = dict(self.live)
-        kept: list[Signature] = []
-        for one in (
-            each for segment in small for each in segment.signatures if live.get(each.id) is each
+        signatures: list[Signature] = []
+        for signature in (
+            signature
+            for segment in small
+            for signature in segment.signatures
+            if live.get(signature.id) is signature
         ):
-            if one.expired(now):
-                del live[one.id]
+            if signature.expired(now):
+                del live[signature.id]
             else:
-                kept.append(one)
-        for some in _pieces(kept, LARGE):
+                signatures.append(signature)
+        for some in _pieces(signatures, LARGE):
             large.append(SignatureSegment(some))
             rest()
         return SignatureBook(live, large)
@@ -160,19 +175,21 @@ _NONE: Final = SignatureMatches()
 
 
 def _weight(signatures: Sequence[Signature]) -> int:
-    return sum(PATTERN_WEIGHT if one.kind is SignatureKind.PATTERN else 1 for one in signatures)
+    return sum(
+        PATTERN_WEIGHT if signature.kind is SignatureKind.PATTERN else 1 for signature in signatures
+    )
 
 
 def _pieces(signatures: Sequence[Signature], most: int) -> Iterable[list[Signature]]:
     """Yield signatures in pieces of no more than some weight."""
     piece: list[Signature] = []
     weight = 0
-    for one in signatures:
-        adds = _weight([one])
+    for signature in signatures:
+        adds = _weight([signature])
         if piece and weight + adds > most:
             yield piece
             piece, weight = [], 0
-        piece.append(one)
+        piece.append(signature)
         weight += adds
     if piece:
         yield piece

@@ -114,16 +114,16 @@ def phrase(signature: Signature) -> bytes:
     Raises:
         BrokenSignature: there are too few letters in it.
     """
-    found = words(normalise(signature.value))
-    text = found.decode("utf-8", "surrogatepass").strip()
+    found_words = words(normalise(signature.value))
+    text = found_words.decode("utf-8", "surrogatepass").strip()
     # a letter of Chinese says as much as two of others
     letters = sum(map(str.isalnum, text)) + len(_OWN_WIDTH.findall(text))
     least = MIN_LETTERS_INSIDE if signature.inside else MIN_LETTERS
     if letters < least:
-        said = f"{text!r} is left of it" if text else "no word is left of it"
+        problem = f"{text!r} is left of it" if text else "no word is left of it"
         more = " where it may stand inside words" if signature.inside else ""
         raise BrokenSignature(
-            f"the phrase is too short: {said}, and {least} letters and digits are "
+            f"the phrase is too short: {problem}, and {least} letters and digits are "
             f"needed{more}; shorter ones are found in good mail"
         )
     before = "" if signature.inside or _OWN_WIDTH.match(text[0]) else " "
@@ -140,9 +140,9 @@ def compile_signature(signature: Signature) -> Any:
     try:
         pattern = re2.compile(pattern_text(signature), options())
     except re2.error as fault:
-        said = fault.args[0] if fault.args else "not a pattern"
+        problem = fault.args[0] if fault.args else "not a pattern"
         raise BrokenSignature(
-            f"pattern: {said.decode('utf-8', 'replace') if isinstance(said, bytes) else said}"
+            f"pattern: {problem.decode('utf-8', 'replace') if isinstance(problem, bytes) else problem}"
         ) from None
     if pattern.programsize > MAX_PROGRAM:
         raise BrokenSignature(
@@ -198,8 +198,8 @@ def entity(signature: Signature) -> Entity:
     elif kind is SignatureKind.PHONE:
         text = phones.of_link(value, Findings()) if value.startswith(("+", "00")) else ""
     elif kind is SignatureKind.ADDRESS:
-        found = links.addresses([value.removeprefix("<").removesuffix(">")], 2)
-        text = found[0] if len(found) == 1 and len(found[0]) >= len(value) - 2 else ""
+        addresses = links.addresses([value.removeprefix("<").removesuffix(">")], 2)
+        text = addresses[0] if len(addresses) == 1 and len(addresses[0]) >= len(value) - 2 else ""
     elif kind is SignatureKind.WALLET:
         coin, _, rest = value.rpartition(":")
         found_wallets = wallets.in_text(f"{coin} wallet {rest if coin else value}", Findings())
@@ -236,8 +236,8 @@ def _handle(value: str) -> str:
     if link is not None:
         return handles.of_link(link.url, link.host)
     service, _, name = value.partition(":")
-    found = handles.in_text(normalise(f"{service} @{name.lstrip('@')}"))
-    return found[0][0] if len(found) == 1 else ""
+    names = handles.in_text(normalise(f"{service} @{name.lstrip('@')}"))
+    return names[0][0] if len(names) == 1 else ""
 
 
 def _suffix(name: str) -> str:

@@ -49,10 +49,10 @@ class SearchFields:
 
     def normal(self, where: SignatureScope) -> str:
         """Return the normalised text of a field; of `any`, its fields in lines."""
-        known = self._normal.get(where)
-        if known is None:
-            known = self._normal[where] = self._made(where)
-        return known
+        text = self._normal.get(where)
+        if text is None:
+            text = self._normal[where] = self._made(where)
+        return text
 
     def _made(self, where: SignatureScope) -> str:
         match where:
@@ -63,11 +63,13 @@ class SearchFields:
             case SignatureScope.NAME:
                 return normalise(self.message.from_.name) if self.message.from_ is not None else ""
             case SignatureScope.PICTURE:
-                return "\n".join(normalise(one.text) for one in self.message.pictures if one.text)
+                return "\n".join(
+                    normalise(picture.text) for picture in self.message.pictures if picture.text
+                )
             case SignatureScope.HEADER:
                 return "\n".join(_headers(self.message)) if self._headers else ""
             case SignatureScope.ANY:
-                return "\n".join(self.normal(each)[:PATTERN_TEXT] for each in _ANY)
+                return "\n".join(self.normal(place)[:PATTERN_TEXT] for place in _ANY)
 
     def searched(self, where: SignatureScope) -> str:
         """Return what of a field patterns search."""
@@ -104,10 +106,10 @@ class SearchFields:
         for box in (*((message.from_,) if message.from_ else ()), *message.reply_to):
             yield (SignatureKind.ADDRESS, box.address.lower()), True
             yield from _domains(box.domain, header=True)
-        for one in message.entities:
-            kind = _ENTITIES.get(one.kind)
+        for entity in message.entities:
+            kind = _ENTITIES.get(entity.kind)
             if kind is not None:
-                yield (kind, one.value), one.place is EntityLocation.HEADER
+                yield (kind, entity.value), entity.place is EntityLocation.HEADER
         for file in message.attachments:
             yield (SignatureKind.CHECKSUM, file.sha256.hex()), False
 

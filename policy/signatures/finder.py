@@ -31,9 +31,11 @@ class SignatureMatches(msgspec.Struct, frozen=True, kw_only=True):
     def all_of(self, flag: SignatureFlag) -> tuple[Signature, ...]:
         """Return the live ones of a flag that leave their score to the rules."""
         return tuple(
-            one
-            for one in self.signatures
-            if one.flag is flag and one.mode is RuleMode.LIVE and one.score is None
+            signature
+            for signature in self.signatures
+            if signature.flag is flag
+            and signature.mode is RuleMode.LIVE
+            and signature.score is None
         )
 
     @property
@@ -43,9 +45,9 @@ class SignatureMatches(msgspec.Struct, frozen=True, kw_only=True):
         NAME:2 to NAME:9 where so many of a list were.
         """
         names = Counter(
-            one.id.partition(":")[0]
-            for one in self.signatures
-            if one.flag is SignatureFlag.MARK and one.mode is RuleMode.LIVE
+            signature.id.partition(":")[0]
+            for signature in self.signatures
+            if signature.flag is SignatureFlag.MARK and signature.mode is RuleMode.LIVE
         )
         more = (
             f"{name}:{n}"
@@ -58,9 +60,9 @@ class SignatureMatches(msgspec.Struct, frozen=True, kw_only=True):
     def marked(self) -> str:
         """What those are: `"next of kin", "transfer the sum", 3 more`; empty for none."""
         values = [
-            f'"{quoted(one.value, _VALUE)}"'
-            for one in self.signatures
-            if one.flag is SignatureFlag.MARK and one.mode is RuleMode.LIVE
+            f'"{quoted(signature.value, _VALUE)}"'
+            for signature in self.signatures
+            if signature.flag is SignatureFlag.MARK and signature.mode is RuleMode.LIVE
         ]
         more = f", {len(values) - MAX_TOLD} more" if len(values) > MAX_TOLD else ""
         return printable(", ".join(values[:MAX_TOLD]) + more)
@@ -69,24 +71,28 @@ class SignatureMatches(msgspec.Struct, frozen=True, kw_only=True):
     def owners(self) -> frozenset[str]:
         """Who answers for the live ones."""
         return frozenset(
-            one.owner for one in self.signatures if one.mode is RuleMode.LIVE and one.owner
+            signature.owner
+            for signature in self.signatures
+            if signature.mode is RuleMode.LIVE and signature.owner
         )
 
     @property
     def hits(self) -> list[RuleHit]:
         """Those that are a rule of their own: with a score of their own, or in shadow mode."""
         own = [
-            one for one in self.signatures if one.mode is RuleMode.SHADOW or one.score is not None
+            signature
+            for signature in self.signatures
+            if signature.mode is RuleMode.SHADOW or signature.score is not None
         ]
-        own.sort(key=lambda one: -abs(one.score or 0.0))
+        own.sort(key=lambda signature: -abs(signature.score or 0.0))
         return [
             RuleHit(
-                name=rule_name(one),
-                score=one.score or 0.0,
-                say=printable(_told(one)),
-                mode=one.mode,
+                name=rule_name(signature),
+                score=signature.score or 0.0,
+                say=printable(_told(signature)),
+                mode=signature.mode,
             )
-            for one in own[:MAX_OWN]
+            for signature in own[:MAX_OWN]
         ]
 
 
@@ -121,7 +127,10 @@ def marking_line(signatures: Sequence[Signature]) -> str:
     `s42 "cheap pills" by anna: pharma campaign`.
     """
     more = f"; {len(signatures) - MAX_TOLD} more" if len(signatures) > MAX_TOLD else ""
-    return printable("; ".join(f"{one.id} {_told(one)}" for one in signatures[:MAX_TOLD]) + more)
+    return printable(
+        "; ".join(f"{signature.id} {_told(signature)}" for signature in signatures[:MAX_TOLD])
+        + more
+    )
 
 
 def rule_name(signature: Signature) -> str:
@@ -129,15 +138,19 @@ def rule_name(signature: Signature) -> str:
     return OWN_PREFIX + signature.id.upper().replace(":", "_")
 
 
-def _told(one: Signature) -> str:
-    who = f" by {quoted(one.owner or one.author, _WHO)}" if one.owner or one.author else ""
-    why = f": {quoted(one.reason, _WHY)}" if one.reason else ""
-    kind = "" if one.kind == "phrase" else f"{one.kind} "
-    return f'{kind}"{quoted(one.value, _VALUE)}"{who}{why}'
+def _told(signature: Signature) -> str:
+    author = (
+        f" by {quoted(signature.owner or signature.author, _WHO)}"
+        if signature.owner or signature.author
+        else ""
+    )
+    why = f": {quoted(signature.reason, _WHY)}" if signature.reason else ""
+    kind = "" if signature.kind == "phrase" else f"{signature.kind} "
+    return f'{kind}"{quoted(signature.value, _VALUE)}"{author}{why}'
 
 
-def in_id_order(found: Iterable[Signature]) -> tuple[Signature, ...]:
+def in_id_order(signatures: Iterable[Signature]) -> tuple[Signature, ...]:
     """Return signatures in the order of their ids, so that the same message says the same whatever
     was found first.
     """
-    return tuple(sorted(found, key=lambda one: (len(one.id), one.id)))
+    return tuple(sorted(signatures, key=lambda signature: (len(signature.id), signature.id)))

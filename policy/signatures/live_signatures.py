@@ -46,8 +46,8 @@ class LiveSignatures:
     def under(self, files: Files) -> SignatureBook:
         """Return the book of a policy; see `Signatures.under`."""
         books = self._books
-        for held, book in books:
-            if held is files:
+        for source, book in books:
+            if source is files:
                 return book
         newest, book = books[-1]  # of a policy that was, for what is looked at late
         return book.with_changes(files.values(), newest.keys() - files.keys())
@@ -67,7 +67,7 @@ class LiveSignatures:
             rest: called between steps, to let others run.
         """
         if self._books[-1][0] is files and all(
-            held is files or held is current for held, _ in self._books
+            source is files or source is current for source, _ in self._books
         ):
             return False
         book = self.under(current)
@@ -81,13 +81,13 @@ class LiveSignatures:
     def follow_store(
         self,
         changed: Iterable[Signature],
-        gone: Iterable[str],
+        removed: Iterable[str],
         *,
         rest: Callable[[], None] = lambda: None,
     ) -> None:
         """Take what changed in the store; arguments as of `SignatureBook.with_changes`."""
-        changed, gone = tuple(changed), tuple(gone)
-        self._change(lambda book: book.with_changes(changed, gone, rest=rest))
+        changed, removed = tuple(changed), tuple(removed)
+        self._change(lambda book: book.with_changes(changed, removed, rest=rest))
 
     def settle(self, now: float, *, rest: Callable[[], None] = lambda: None) -> None:
         """Join what came piece by piece; arguments as of `SignatureBook.merged`."""

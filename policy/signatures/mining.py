@@ -84,8 +84,8 @@ def propose_signatures(
     having: dict[Piece, frozenset[int]] = {}
     shortest = SHORTEST if checked_by_ham else SHORTEST_UNCHECKED
     for where, texts in (
-        (SignatureScope.TEXT, [_words(one.normal_text) for one in spam]),
-        (SignatureScope.SUBJECT, [_words(normalise(one.subject)) for one in spam]),
+        (SignatureScope.TEXT, [_words(message.normal_text) for message in spam]),
+        (SignatureScope.SUBJECT, [_words(normalise(message.subject)) for message in spam]),
     ):
         for sequence, messages in closed_sequences(texts, least, shortest).items():
             having[SignatureKind.PHRASE, where, " ".join(sequence)] = messages
@@ -114,7 +114,7 @@ def closed_sequences(
     """
     # where a pair of words begins
     starts: list[set[int]] = [set(range(len(text) - 1)) for text in texts]
-    found: dict[tuple[str, ...], frozenset[int]] = {}
+    phrases: dict[tuple[str, ...], frozenset[int]] = {}
     longer: dict[tuple[str, ...], frozenset[int]] = {}
     for length in range(2, LONGEST + 1):
         having: dict[tuple[str, ...], set[int]] = defaultdict(set)
@@ -134,7 +134,9 @@ def closed_sequences(
             if len(shorter.get(part, ())) == len(numbers)
         }  # fmt: skip
         if length > shortest:
-            found.update((one, numbers) for one, numbers in shorter.items() if one not in implied)
+            phrases.update(
+                (phrase, numbers) for phrase, numbers in shorter.items() if phrase not in implied
+            )
         if not longer:
             break
         for number, (text, places) in enumerate(zip(texts, starts, strict=True)):
@@ -143,8 +145,8 @@ def closed_sequences(
                 place for place in frequent if place + 1 in frequent and place + length < len(text)
             }
     else:
-        found.update(longer)
-    return found
+        phrases.update(longer)
+    return phrases
 
 
 def _words(normal: str) -> list[str]:
@@ -163,15 +165,17 @@ def _entities(spam: Sequence[Message], least: int) -> dict[Entity, frozenset[int
             ):
                 continue
             having[kind, value].add(number)
-    found = {one: frozenset(numbers) for one, numbers in having.items() if len(numbers) >= least}
-    for kind, value in list(found):
+    phrase = {
+        phrase: frozenset(numbers) for phrase, numbers in having.items() if len(numbers) >= least
+    }
+    for kind, value in list(phrase):
         # a host that is its domain, or all there is of it, says no more than the domain
         if kind is SignatureKind.HOST and any(
-            found.get((SignatureKind.DOMAIN, value[place:])) == found[kind, value]
+            phrase.get((SignatureKind.DOMAIN, value[place:])) == phrase[kind, value]
             for place in (0, *(at + 1 for at, letter in enumerate(value) if letter == "."))
         ):
-            del found[kind, value]
-    return found
+            del phrase[kind, value]
+    return phrase
 
 
 def _signature(piece: Piece, number: int) -> Signature | None:
@@ -206,21 +210,23 @@ def _covering(
     while candidates and len(chosen) < most:
         counted = [
             msgspec.structs.replace(
-                one,
-                fresh=sum(not covered[number] for number in having[_piece(one)]),
+                candidate,
+                fresh=sum(not covered[number] for number in having[_piece(candidate)]),
             )
-            for one in candidates
+            for candidate in candidates
         ]
-        counted = [one for one in counted if one.fresh >= LEAST]
+        counted = [candidate for candidate in counted if candidate.fresh >= LEAST]
         if not counted:
             break
         best = min(counted, key=_rank)
         chosen.append(best)
         covered.update(having[_piece(best)])
-        candidates = [one for one in counted if one.signature is not best.signature]
+        candidates = [
+            candidate for candidate in counted if candidate.signature is not best.signature
+        ]
     return chosen
 
 
 def _piece(proposal: SignatureProposal) -> Piece:
-    one = proposal.signature
-    return one.kind, one.where, one.value
+    signature = proposal.signature
+    return signature.kind, signature.where, signature.value

@@ -62,10 +62,10 @@ class Rarity(msgspec.Struct, frozen=True, kw_only=True):
 
     def words(self) -> str:
         """Return what is known, for an analyst."""
-        said: list[str] = []
+        parts: list[str] = []
         if self.ham_of:
             bound = "" if self.share is None else f" (under {self.share:.2%})"
-            said.append(f"{self.ham} of {self.ham_of} good messages{bound}")
+            parts.append(f"{self.ham} of {self.ham_of} good messages{bound}")
         if self.seen is not None:
-            said.append(f"{self.seen} counted in two weeks, {self.spam} of them spam")
-        return "; ".join(said) or "no good mail was looked at"
+            parts.append(f"{self.seen} counted in two weeks, {self.spam} of them spam")
+        return "; ".join(parts) or "no good mail was looked at"

@@ -64,21 +64,21 @@ class SignatureSegment:
         texts: list[bytes] = []
         patterns: dict[SignatureScope, list[Signature]] = {}
         self.broken: dict[str, str] = {}
-        for one in self.signatures:
+        for signature in self.signatures:
             try:
-                if one.kind is SignatureKind.PHRASE:
-                    texts.append(phrase(one))
-                    self._phrases.append(one)
-                elif one.kind is SignatureKind.PATTERN:
-                    compile_signature(one)
-                    patterns.setdefault(one.where, []).append(one)
+                if signature.kind is SignatureKind.PHRASE:
+                    texts.append(phrase(signature))
+                    self._phrases.append(signature)
+                elif signature.kind is SignatureKind.PATTERN:
+                    compile_signature(signature)
+                    patterns.setdefault(signature.where, []).append(signature)
                 else:
-                    key = entity(one)
-                    self._entities[key] = (*self._entities.get(key, ()), one)
+                    key = entity(signature)
+                    self._entities[key] = (*self._entities.get(key, ()), signature)
             except BrokenSignature as fault:
-                self.broken[one.id] = str(fault)
+                self.broken[signature.id] = str(fault)
                 continue
-            self.headers |= one.where is SignatureScope.HEADER and one.kind in (
+            self.headers |= signature.where is SignatureScope.HEADER and signature.kind in (
                 SignatureKind.PHRASE,
                 SignatureKind.PATTERN,
             )
@@ -100,24 +100,24 @@ class SignatureSegment:
         if self._automaton is None:
             return
         for index, start, _end in self._automaton.find_matches_as_indexes(text, overlapping=True):
-            one = self._phrases[index]
-            if stands(one.where, borders.field(start)):
-                yield one
+            signature = self._phrases[index]
+            if stands(signature.where, borders.field(start)):
+                yield signature
 
     def in_patterns(self, fields: SearchFields) -> Iterator[Signature]:
         """Yield the patterns that match."""
-        for where, one in self._filters:
-            yield from one.matching(fields.searched(where))
+        for where, signature in self._filters:
+            yield from signature.matching(fields.searched(where))
 
-    def of_entities(self, found: Sequence[tuple[Entity, bool]]) -> Iterator[Signature]:
+    def of_entities(self, entities: Sequence[tuple[Entity, bool]]) -> Iterator[Signature]:
         """Yield those that look for one of some entities; some more than once."""
-        for key, header in found:
-            for one in self._entities.get(key, ()):
+        for key, header in entities:
+            for signature in self._entities.get(key, ()):
                 if (
-                    one.where is SignatureScope.ANY
-                    or (one.where is SignatureScope.HEADER) == header
+                    signature.where is SignatureScope.ANY
+                    or (signature.where is SignatureScope.HEADER) == header
                 ):
-                    yield one
+                    yield signature
 
 
 class _Filter:
@@ -128,9 +128,9 @@ class _Filter:
     def __init__(self, signatures: list[Signature]) -> None:
         self._signatures = signatures
         self._filter: Any = re2.Filter()
-        asked = options()
-        for one in signatures:
-            self._filter.Add(pattern_text(one), asked)
+        settings = options()
+        for signature in signatures:
+            self._filter.Add(pattern_text(signature), settings)
         self._filter.Compile()
 
     def matching(self, normal: str) -> Iterator[Signature]:

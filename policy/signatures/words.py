@@ -48,5 +48,5 @@ def _plain(octets: bytes) -> bytes:
     text = join_spaced_letters(b" %b " % octets.translate(_TO_SPACES))
     if not text.isascii():
         text = _NO_WORD.sub(" ", text)
-    found = " ".join(text.split())
-    return f" {found} ".encode("utf-8", "surrogatepass") if found else _NO_WORDS
+    line = " ".join(text.split())
+    return f" {line} ".encode("utf-8", "surrogatepass") if line else _NO_WORDS

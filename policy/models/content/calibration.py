@@ -102,5 +102,5 @@ def _loss(
     slope: float,
     offset: float,
 ) -> float:
-    held = np.clip(slope * margins + offset, -odds.HELD, odds.HELD)
-    return float(shares @ (np.logaddexp(0.0, held) - targets * held))
+    clipped = np.clip(slope * margins + offset, -odds.HELD, odds.HELD)
+    return float(shares @ (np.logaddexp(0.0, clipped) - targets * clipped))

@@ -56,18 +56,18 @@ def explain(
     Returns:
         The parts and `rest` sum to the margin, within rounding.
     """
-    made = pieces(message)
+    words = pieces(message)
     parts = weights.parts(features(message), person)
     shares = []  # by view: of each piece, in order
-    for slots in made.slots:
+    for slots in words.slots:
         _, inverse, counts = np.unique(slots, return_inverse=True, return_counts=True)
         shares.append((parts.of(slots) / counts[inverse]).astype(np.float64))
     found = [
-        *_runs("head", b"\n".join(made.fields), shares[0], shares[2]),
-        *_runs("text", made.text, shares[1], shares[3]),
-        *_traits(made.shape, shares[4]),
+        *_runs("head", b"\n".join(words.fields), shares[0], shares[2]),
+        *_runs("text", words.text, shares[1], shares[3]),
+        *_traits(words.shape, shares[4]),
     ]
-    found.sort(key=lambda each: -abs(each.part))
+    found.sort(key=lambda part: -abs(part.part))
     views = {view: float(share.sum()) for view, share in zip(VIEWS, shares, strict=True)} | {
         "middle": -weights.middle()
     }
@@ -75,7 +75,7 @@ def explain(
     return MarginExplanation(
         margin=margin,
         parts=tuple(found[:shown]),
-        rest=margin - sum(each.part for each in found[:shown]),
+        rest=margin - sum(part.part for part in found[:shown]),
         views=views,
     )
 

@@ -82,10 +82,10 @@ class ContentFeatures(msgspec.Struct, frozen=True):
         gaps = wide[first] & 0x7F
         gaps += np.where(width > 1, (wide[first + 1] & 0x7F) << 7, 0).astype(np.uint32)
         gaps += np.where(width > 2, wide[first + 2] << 14, 0).astype(np.uint32)
-        found = np.cumsum(gaps, dtype=np.uint64)
-        if found[-1] >= SPACE or not gaps[1:].all():
+        numbers = np.cumsum(gaps, dtype=np.uint64)
+        if numbers[-1] >= SPACE or not gaps[1:].all():
             raise ValueError("no features: out of range")
-        return cls(found.astype(np.uint32))
+        return cls(numbers.astype(np.uint32))
 
 
 class ContentPieces(NamedTuple):
@@ -99,34 +99,34 @@ class ContentPieces(NamedTuple):
 
 def features(message: Message) -> ContentFeatures:
     """Return the features of a message; never raises, and looks at a bounded part of it."""
-    found = np.concatenate(pieces(message).slots)
-    found.sort()
-    keep = np.empty(found.size, np.bool_)
+    numbers = np.concatenate(pieces(message).slots)
+    numbers.sort()
+    keep = np.empty(numbers.size, np.bool_)
     keep[:1] = True
-    np.not_equal(found[1:], found[:-1], out=keep[1:])
-    return ContentFeatures(found[keep])
+    np.not_equal(numbers[1:], numbers[:-1], out=keep[1:])
+    return ContentFeatures(numbers[keep])
 
 
 def pieces(message: Message) -> ContentPieces:
     """Return the pieces of a message; see `features`."""
     fields = header_fields.read_header_fields(message)
-    octets = [each for _, each in fields]
+    octets = [octet for _, octet in fields]
     head = b"\n".join(octets)
     text = message.normal_text[:OCTETS].encode("utf-8", "surrogatepass")[:OCTETS]
-    made = shape.read_shape(message, [header for header, _ in fields])
+    marks = shape.read_shape(message, [header for header, _ in fields])
     by_field = words_of_lines(head) if fields else []
     numbers = [_number(header.name) for header, _ in fields]
     names = np.repeat(np.array(numbers, np.uint32), list(map(len, by_field)))
     return ContentPieces(
         octets,
         text,
-        made,
+        marks,
         (
             grams(head, BITS[0]),
             grams(text, BITS[1]) + EDGES[1],
             slots(list(chain.from_iterable(by_field)), BITS[2], names) + EDGES[2],
             slots(words(text), BITS[3]) + EDGES[3],
-            slots([each.encode("utf-8", "surrogatepass") for each in made], BITS[4]) + EDGES[4],
+            slots([mark.encode("utf-8", "surrogatepass") for mark in marks], BITS[4]) + EDGES[4],
         ),
     )
 

@@ -82,10 +82,10 @@ class ContentLearner:
 
     def _relearn(self) -> None:
         weights = self.weights
-        known = len(self.recent) - NEWEST
+        newest = len(self.recent) - NEWEST
         for place in range(len(self.recent) - 1, -1, -1):
             example = self.recent[place]
-            if place < known and not example.pull:
+            if place < newest and not example.pull:
                 continue
             vector = weights.vector(example.features)
             sign = 1 if example.spam else -1

@@ -36,14 +36,14 @@ def contributions(trees: Trees, vector: Vector) -> tuple[float, Floats]:
     first = np.array(
         [[row.index(place) for place in row] for row in trees.places.tolist()], np.intp
     ).reshape(answers.shape)
-    asked = trees.borders < np.inf
+    splits = trees.borders < np.inf
     sizes = 1 << np.arange(trees.depth)
     sets = {  # by the levels that stand for their features
         chosen: _expected(trees, answers, (chosen & sizes)[first] > 0)
         for chosen in range(1 << trees.depth)
     }
     mean = sets[0].sum() * trees.scale + trees.bias
-    stands = (first == np.arange(trees.depth)) & asked
+    stands = (first == np.arange(trees.depth)) & splits
     players = stands.sum(axis=1)
     for level in range(trees.depth):
         bit = 1 << level
@@ -62,7 +62,7 @@ def contributions(trees: Trees, vector: Vector) -> tuple[float, Floats]:
     return float(mean), parts
 
 
-def _expected(trees: Trees, answers: NDArray[np.bool_], known: NDArray[np.bool_]) -> Floats:
+def _expected(trees: Trees, answers: NDArray[np.bool_], fixed: NDArray[np.bool_]) -> Floats:
     """Return what each tree says where the answers of some levels are known: fold leaves level by
     level.
     """
@@ -70,12 +70,15 @@ def _expected(trees: Trees, answers: NDArray[np.bool_], known: NDArray[np.bool_]
     for level in range(trees.depth):
         low, high = values[:, 0::2], values[:, 1::2]
         low_weight, high_weight = weights[:, 0::2], weights[:, 1::2]
-        both = low_weight + high_weight
+        weight = low_weight + high_weight
         mean = np.divide(
-            low * low_weight + high * high_weight, both, out=np.zeros_like(both), where=both > 0
+            low * low_weight + high * high_weight,
+            weight,
+            out=np.zeros_like(weight),
+            where=weight > 0,
         )
-        told = np.where(answers[:, level, None], high, low)
-        values, weights = np.where(known[:, level, None], told, mean), both
+        branch = np.where(answers[:, level, None], high, low)
+        values, weights = np.where(fixed[:, level, None], branch, mean), weight
     folded: Floats = values[:, 0]
     return folded
 

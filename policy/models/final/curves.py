@@ -49,11 +49,11 @@ def quality(scores: Floats, spam: Labels, *, seed: int) -> ModelQuality:
     draws = np.random.default_rng(seed)
     hams, spams = scores[~spam], scores[spam]
     label = np.concatenate((np.zeros(hams.size, np.bool_), np.ones(spams.size, np.bool_)))
-    again = np.empty((SAMPLES, len(LOST)))
-    for row in again:
+    resampled = np.empty((SAMPLES, len(LOST)))
+    for row in resampled:
         sample = np.concatenate((draws.choice(hams, hams.size), draws.choice(spams, spams.size)))
         row[:] = [caught(sample, label, lost) for lost in LOST]
-    low, high = np.quantile(again, (0.025, 0.975), axis=0)
+    low, high = np.quantile(resampled, (0.025, 0.975), axis=0)
     catches = tuple(
         CatchRate(lost=lost, caught=caught(scores, spam, lost), low=float(least), high=float(most))
         for lost, least, most in zip(LOST, low, high, strict=True)

@@ -83,11 +83,11 @@ def example_table(examples: Sequence[FinalExample], names: Sequence[str]) -> Exa
     """
     numbers = np.array([example.numbers for example in examples], np.float32)
     varied = [place for place in range(len(names)) if len(np.unique(numbers[:, place])) > 1]
-    seen = Counter(mark for example in examples for mark in example.marks)
+    counts = Counter(mark for example in examples for mark in example.marks)
     most = len(examples) - RARE
     common = sorted(
-        (mark for mark, often in seen.items() if RARE <= often <= most),
-        key=lambda mark: (-seen[mark], mark),
+        (mark for mark, often in counts.items() if RARE <= often <= most),
+        key=lambda mark: (-counts[mark], mark),
     )
     common = sorted(common[: MAX_FEATURES - len(varied)])
     place_of = {mark: place for place, mark in enumerate(common)}

@@ -91,29 +91,29 @@ class UnknownFeature(OboronaError):  # noqa: N818 - reads as what happened
 
 def general(schema: FactSchema) -> tuple[str, ...]:
     """Return the features that every message has, in their order."""
-    found = [SCORE]
+    names = [SCORE]
     for fact in schema.facts:
         if fact.name in UNSEEN or fact.name.startswith(_OF_TIME) or is_private([fact.name]):
             continue
         if fact.kind in (PieceKind.NUMBER, PieceKind.CONDITION):
-            found.append(fact.name)
+            names.append(fact.name)
         elif fact.kind is PieceKind.SET:
-            found.append(f"len({fact.name})")
+            names.append(f"len({fact.name})")
     counted = [name for name in _COUNTED if name in schema.by_type]
-    return (*found, *(f"count[{name}].{count}" for name in counted for count in _COUNTS))
+    return (*names, *(f"count[{name}].{count}" for name in counted for count in _COUNTS))
 
 
 def particular(facts: Facts, hits: Iterable[RuleHit]) -> set[str]:
     """Return the features of one message that are 1 for it and 0 for those that lack them."""
-    found = {f"rule {hit.name}" for hit in hits if hit.name != NAME}
-    found |= {f"found('{name}')" for name in facts.findings}
+    names = {f"rule {hit.name}" for hit in hits if hit.name != NAME}
+    names |= {f"found('{name}')" for name in facts.findings}
     for name in CATEGORIES:
         text = getattr(facts, _attribute(name))
         if text is not None:
-            found.add(f"{name} == '{text}'")
+            names.add(f"{name} == '{text}'")
     for name in MEMBERS:
-        found |= {f"'{member}' in {name}" for member in getattr(facts, _attribute(name)) or ()}
-    return {name for name in found if len(name) <= MAX_NAME and _particular(name)}
+        names |= {f"'{member}' in {name}" for member in getattr(facts, _attribute(name)) or ()}
+    return {name for name in names if len(name) <= MAX_NAME and _particular(name)}
 
 
 def _particular(name: str) -> bool:

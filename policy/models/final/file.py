@@ -159,20 +159,20 @@ def _trees(stored: ModelFile) -> Trees:
     )
 
 
-def _calibration(found: Calibration) -> Calibration:
-    if not (np.isfinite((found.slope, found.offset)).all() and found.slope > 0):
+def _calibration(calibration: Calibration) -> Calibration:
+    if not (np.isfinite((calibration.slope, calibration.offset)).all() and calibration.slope > 0):
         raise BrokenModel("a calibration that does not rise")
-    return found
+    return calibration
 
 
 def _array(octets: bytes, kind: str, shape: tuple[int, ...], name: str) -> NDArray[Any]:
     """Return numbers of a shape, none of them infinite."""
-    found = np.frombuffer(
+    numbers = np.frombuffer(
         _sized(octets, int(np.prod(shape)) * np.dtype(kind).itemsize, name), kind
     ).reshape(shape)
-    if not np.isfinite(found).all():
+    if not np.isfinite(numbers).all():
         raise BrokenModel(f"{name} hold what is no number")
-    return found.astype(np.dtype(kind).newbyteorder("="))
+    return numbers.astype(np.dtype(kind).newbyteorder("="))
 
 
 def _sized(octets: bytes, size: int, name: str) -> bytes:

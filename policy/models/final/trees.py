@@ -75,8 +75,8 @@ def from_export(
     Raises:
         ValueError: it is another kind of model.
     """
-    for one in export["features_info"]["float_features"]:
-        if one["nan_value_treatment"] == "AsTrue":
+    for feature in export["features_info"]["float_features"]:
+        if feature["nan_value_treatment"] == "AsTrue":
             raise ValueError("not a number would be above all borders")
     trees = export["oblivious_trees"]
     used = sorted(
