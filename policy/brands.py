@@ -152,14 +152,14 @@ class Brands:
         self._first: dict[str, list[tuple[tuple[str, ...], Brand]]] = {}
         self._owners: dict[str, Brand] = {}
         self._in_hosts: dict[str, Brand] = {}
-        for one in self.all:
-            for words in one.called:
-                self._first.setdefault(words[0], []).append((words, one))
+        for owner in self.all:
+            for words in owner.called:
+                self._first.setdefault(words[0], []).append((words, owner))
                 joined = "".join(words)
                 if len(joined) >= LEAST_IN_HOST and joined.isascii():
-                    self._in_hosts.setdefault(joined, one)
-            for own in one.domains:
-                self._owners.setdefault(own, one)
+                    self._in_hosts.setdefault(joined, owner)
+            for own in owner.domains:
+                self._owners.setdefault(own, owner)
         for longest in self._first.values():
             longest.sort(key=lambda entry: -len(entry[0]))
 
@@ -169,16 +169,16 @@ class Brands:
         """
         words = _words(name[:LOOKED_AT])
         beside = _beside()
-        for at, length, found in self._found(words):
+        for at, length, called_brand in self._found(words):
             rest = (*words[:at], *words[at + length :])
             if all(word in beside or word.isdecimal() for word in rest):
-                return found
+                return called_brand
         return None
 
     def mentioned(self, text: str) -> Iterator[Brand]:
         """Yield the brands whose names stand anywhere in a text, in its order."""
-        for _, _, found in self._found(_words(text)):
-            yield found
+        for _, _, mentioned_brand in self._found(_words(text)):
+            yield mentioned_brand
 
     def owner(self, domain: str) -> Brand | None:
         """Return the brand that a domain, or host, is of."""
@@ -195,16 +195,16 @@ class Brands:
         the host is not the brand's own.
         """
         for piece in _PIECES.split(host):
-            found = self._in_hosts.get(piece)
-            if found is not None and not found.owns(host):
-                return found
+            named_brand = self._in_hosts.get(piece)
+            if named_brand is not None and not named_brand.owns(host):
+                return named_brand
         return None
 
     def _found(self, words: list[str]) -> Iterator[tuple[int, int, Brand]]:
         for at, word in enumerate(words):
-            for called, found in self._first.get(word, ()):
+            for called, named_brand in self._first.get(word, ()):
                 if tuple(words[at : at + len(called)]) == called:
-                    yield at, len(called), found
+                    yield at, len(called), named_brand
                     break
 
 

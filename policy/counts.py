@@ -133,11 +133,11 @@ class MessageCounts:
         self.pinned: RepIP | None = None
         self._repip: RepIP | None = None  # of these counts, once somebody has asked
         self._beside: RepIP | None = None  # the same without the message's own sender
-        self._rows = found = dict[int, Totals]()
+        self._rows = by_type = dict[int, Totals]()
         for (kind, _), rows in zip(shingles, totals, strict=True):
-            have = found.get(kind)
+            have = by_type.get(kind)
             if have is None:
-                found[kind] = [rows]
+                by_type[kind] = [rows]
             else:
                 have.append(rows)
 
@@ -326,12 +326,12 @@ def timelines_to_read(
     """Return the shingles whose time-lines are worth a look: of these types, with messages enough
     to have a rhythm; at most MAX_LINES.
     """
-    found = (
+    due = (
         shingle
         for shingle, rows in zip(shingles, totals, strict=True)
         if shingle.type in types and rows[Window.DAY][Metric.SEEN] >= MIN_MESSAGES
     )
-    return tuple(islice(found, MAX_LINES))
+    return tuple(islice(due, MAX_LINES))
 
 
 @lru_cache(maxsize=256)  # a scan asks eight times, for one of few numbers

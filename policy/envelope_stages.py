@@ -89,8 +89,8 @@ async def check_envelope(
             return StageVerdict(
                 verdict=by_history, faults=faults, karma=float(karma(standings).value)
             )
-    wanted = awaited_answers(policy, stage)
-    evidence = await inquiry.until(stage, envelope, policy, spf=wanted.spf, iprev=wanted.iprev)
+    awaited = awaited_answers(policy, stage)
+    evidence = await inquiry.until(stage, envelope, policy, spf=awaited.spf, iprev=awaited.iprev)
     evidence = msgspec.structs.replace(evidence, location=location)
     facts = early_facts(envelope, counts, evidence, now=now)
     if stage is not Stage.CONNECT:

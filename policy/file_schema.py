@@ -89,7 +89,7 @@ def _for_editors(part: Any) -> Any:
     that stand for nothing.
     """
     if isinstance(part, list):
-        return [_for_editors(one) for one in part]
+        return [_for_editors(member) for member in part]
     if not isinstance(part, dict):
         return part
     schema = {key: _for_editors(value) for key, value in part.items() if key != "title"}

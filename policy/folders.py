@@ -112,10 +112,10 @@ class PolicyFolders(NamedTuple):
         if self.shipped is None:
             return []
         try:
-            found = _listed(self.shipped, ())
+            listing = _listed(self.shipped, ())
         except (OSError, ValueError) as fault:
             raise _unreadable(self.shipped, fault) from fault
-        names = {path.name for path in found}
+        names = {path.name for path in listing}
         if MANIFEST in names:
             missing = sorted(
                 {version.name for version in read(self.shipped / MANIFEST) if version.ships} - names
@@ -128,7 +128,7 @@ class PolicyFolders(NamedTuple):
                     ),
                     file=str(self.shipped),
                 )
-        return [path for path in found if path.suffix in suffixes]
+        return [path for path in listing if path.suffix in suffixes]
 
 
 def _listed(folder: Path, suffixes: tuple[str, ...]) -> list[Path]:

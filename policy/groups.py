@@ -95,17 +95,17 @@ def groups(tables: Mapping[str, Fields], rules: Sequence[Rule]) -> RuleGroups:
     )
 
 
-def with_member(found: RuleGroups, name: str, group: str) -> RuleGroups:
+def with_member(rule_groups: RuleGroups, name: str, group: str) -> RuleGroups:
     """Return the groups with one more member that is no rule.
 
     Args:
-        found: the groups.
+        rule_groups: the groups.
         name: of the member's hits.
         group: that it is in; empty, or one that is switched off: none.
     """
-    if group not in found.caps:
-        return found
-    return msgspec.structs.replace(found, members={**found.members, name: group})
+    if group not in rule_groups.caps:
+        return rule_groups
+    return msgspec.structs.replace(rule_groups, members={**rule_groups.members, name: group})
 
 
 def cap_hits(hits: Sequence[RuleHit], groups: RuleGroups) -> list[RuleHit]:

@@ -95,8 +95,8 @@ def pins_of(shingles: Sequence[Shingle], pins: Pins, now: float) -> Pinned:
         pin = pins.of(shingle, now)
         if pin is not None:
             place = sum(piece.type == shingle.type for piece in shingles[:at])
-            said = EntityStanding(pin.flag, PINNED[pin.flag], _SHARE[pin.flag], pin.say)
-            standings.setdefault(shingle.type, {})[place] = said
+            pinned_standing = EntityStanding(pin.flag, PINNED[pin.flag], _SHARE[pin.flag], pin.say)
+            standings.setdefault(shingle.type, {})[place] = pinned_standing
     return standings
 
 
@@ -104,9 +104,9 @@ def pin_address(counts: MessageCounts, pinned: Pinned) -> None:
     """Have what an analyst said of the client's address, or else of its network, stand in the place
     of what is counted of it.
     """
-    said = pinned.get(ShingleType.CLIENT_IP) or pinned.get(ShingleType.CLIENT_NETWORK)
-    if said:
-        flag, trust, share, say = said[0][:4]
+    pinned_standing = pinned.get(ShingleType.CLIENT_IP) or pinned.get(ShingleType.CLIENT_NETWORK)
+    if pinned_standing:
+        flag, trust, share, say = pinned_standing[0][:4]
         counts.pinned = RepIP(flag=flag, share=share, confidence=float(trust != 0), say=say)
 
 

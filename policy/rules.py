@@ -283,15 +283,16 @@ def tests(document: TomlDocument, path: tuple[str | int, ...], fields: Fields) -
     """
     if "test" not in fields:
         return
-    found: list[RuleTest] = []
+    rule_tests: list[RuleTest] = []
     for number in range(len(fields["test"].value)):
         where = (*path, "test", number)
-        given = table(document, where, TestTable, name="[[rule.test]]", error=PolicyError)
-        if "hit" not in given:
+        test_fields = table(document, where, TestTable, name="[[rule.test]]", error=PolicyError)
+        if "hit" not in test_fields:
             raise refuse("[[rule.test]]: hit is missing; true or false", document.key(*where))
-        found.append(
+        rule_tests.append(
             RuleTest(
-                **{key: field.value for key, field in given.items()}, place=document.key(*where)
+                **{key: field.value for key, field in test_fields.items()},
+                place=document.key(*where),
             )
         )
-    fields["test"] = GivenValue(tuple(found), fields["test"].place)
+    fields["test"] = GivenValue(tuple(rule_tests), fields["test"].place)

@@ -190,11 +190,11 @@ def _text(caller: CallChecker, node: ast.expr, otherwise: str) -> tuple[str, int
     return piece.literal, piece.index
 
 
-def _word(caller: CallChecker, node: ast.expr, known: Mapping[str, Word], role: str) -> Word:
-    words, at = _text(caller, node, f'a {role} in quotes, such as "{next(iter(known))}"')
-    if words not in known:
-        raise ExpressionFault(f"unknown {role} {short(words)}{did_you_mean(words, known)}", at)
-    return known[words]
+def _word(caller: CallChecker, node: ast.expr, vocabulary: Mapping[str, Word], role: str) -> Word:
+    words, at = _text(caller, node, f'a {role} in quotes, such as "{next(iter(vocabulary))}"')
+    if words not in vocabulary:
+        raise ExpressionFault(f"unknown {role} {short(words)}{did_you_mean(words, vocabulary)}", at)
+    return vocabulary[words]
 
 
 CALLS: Final[Mapping[str, CallableFunction]] = MappingProxyType(

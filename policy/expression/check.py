@@ -218,9 +218,9 @@ class ExpressionChecker:
         require_kind(piece, ARITHMETIC, sign)
         literal = piece.literal
         value = -literal if isinstance(literal, int | float) and sign == "-" else literal
-        tests, (known,) = guarded([piece], self.loads.local)
+        tests, (number,) = guarded([piece], self.loads.local)
         product = TypedPiece(
-            code=f"({sign}{known.code})",
+            code=f"({sign}{number.code})",
             kind=PieceKind.NUMBER,
             index=index,
             literal=value,

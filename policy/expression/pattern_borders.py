@@ -126,8 +126,8 @@ def _cases(tree: Tree) -> _Cases:
             }
         case PatternSequence(items):
             done = _NOTHING
-            for each in items:
-                done = _after(done, _cases(each))
+            for member in items:
+                done = _after(done, _cases(member))
             return done
         case PatternAlternation(options):
             return _united(map(_cases, options))

@@ -191,19 +191,21 @@ def _spaced(items: list[Tree]) -> list[Tree]:
     the text.
     """
     done: list[Tree] = []
-    for one in (piece for item in items for piece in _split(item)):
+    for unit in (piece for item in items for piece in _split(item)):
         last = done[-1] if done else None
-        if _is_space(one):
+        if _is_space(unit):
             if last is not None and _is_space(last):
-                least = max(_least(last), _least(one))
+                least = max(_least(last), _least(unit))
                 done[-1] = _SPACE if least else PatternRepeat(_SPACE, 0, 1)
                 continue
             if isinstance(last, TextEdge) and last.begins:
                 done.append(PatternRepeat(_SPACE, 0, 1))
                 continue
-        elif isinstance(one, TextEdge) and not one.begins and last is not None and _is_space(last):
+        elif (
+            isinstance(unit, TextEdge) and not unit.begins and last is not None and _is_space(last)
+        ):
             done[-1] = PatternRepeat(_SPACE, 0, 1)
-        done.append(one)
+        done.append(unit)
     return done
 
 

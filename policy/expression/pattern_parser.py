@@ -129,7 +129,7 @@ class _Reader:
                     self._at = match.end()
                 piece = self._closed(flags, depth)
             elif self._pattern.startswith("\\Q", self._at):
-                items += [PatternText(each, flags.any_case) for each in self._quoted()]
+                items += [PatternText(text, flags.any_case) for text in self._quoted()]
                 piece = items.pop() if items else PatternSequence(())
             elif self._pattern.startswith("\\E", self._at):
                 self._at += 2

@@ -23,12 +23,12 @@ not.
 Made = TypeVar("Made")
 
 
-def texts_of(given: Rule | Condition) -> tuple[object, ...]:
+def texts_of(rule: Rule | Condition) -> tuple[object, ...]:
     """Return what a rule's or condition's check depends on, beside what they name."""
-    if isinstance(given, Condition):
-        return (given.when,)
-    formula = given.score if isinstance(given.score, str) else None
-    return given.when, given.say, formula, given.stage, given.mode is RuleMode.LIVE
+    if isinstance(rule, Condition):
+        return (rule.when,)
+    formula = rule.score if isinstance(rule.score, str) else None
+    return rule.when, rule.say, formula, rule.stage, rule.mode is RuleMode.LIVE
 
 
 class CachedRule(NamedTuple, Generic[Made]):
@@ -56,8 +56,8 @@ class RuleCache(Generic[Made]):
 
     def find(self, name: str, texts: tuple[object, ...]) -> CachedRule[Made] | None:
         """Return a rule or condition of this name and of these texts, None if it is new."""
-        made = self._known.get(name)
-        return made if made is not None and made.texts == texts else None
+        entry = self._known.get(name)
+        return entry if entry is not None and entry.texts == texts else None
 
     def note(
         self,

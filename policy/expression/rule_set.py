@@ -143,10 +143,10 @@ class RuleSet:
         faults = PolicyFaults()
         every: list[Rule | Condition] = [*self._conditions.values()]
         every += [rule for rule in self._rules.values() if rule.enabled]
-        for one in every:
+        for each in every:
             with faults:
-                if one.name not in self._wrong:
-                    self.check(one)
+                if each.name not in self._wrong:
+                    self.check(each)
         faults.end()
         self._memory.keep(self._done)
         yield from self._done.values()

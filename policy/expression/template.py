@@ -91,17 +91,17 @@ class SayTemplate:
         """
         if not self.codes:
             return self._words[0]
-        said = self._words[0]
+        text = self._words[0]
         for number, (formatter, words) in enumerate(
             zip(self._formatters, self._words[1:], strict=True)
         ):
             try:
                 value = values[number]
-                said += "none" if value is None else formatter(value)
+                text += "none" if value is None else formatter(value)
             except Exception:  # noqa: BLE001 - a value that cannot be shown must not cost the rule its hit
-                said += UNKNOWN
-            said += words
-        return printable(said)
+                text += UNKNOWN
+            text += words
+        return printable(text)
 
 
 def printable(text: str) -> str:

@@ -122,15 +122,15 @@ def require_known_word(piece: TypedPiece, other: TypedPiece, *, part: bool) -> N
         other: may be a text, or a list of them.
         part: a part of a word will do, too.
     """
-    known = piece.words
+    vocabulary = piece.words
     for text in other.literal if isinstance(other.literal, tuple) else (other.literal,):
-        if not known or not isinstance(text, str) or text in known:
+        if not vocabulary or not isinstance(text, str) or text in vocabulary:
             continue
-        if not (part and any(text in word for word in known)):
+        if not (part and any(text in word for word in vocabulary)):
             words = (
-                did_you_mean(text, known)
-                if len(known) > MAX_WORDS
-                else f"; it is one of {', '.join(known)}"
+                did_you_mean(text, vocabulary)
+                if len(vocabulary) > MAX_WORDS
+                else f"; it is one of {', '.join(vocabulary)}"
             )
             raise ExpressionFault(f'this is never "{short(text)}"{words}', other.index)
 

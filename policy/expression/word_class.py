@@ -48,25 +48,25 @@ SPACES: Final[Ranges] = (
 
 def merged(ranges: Iterable[tuple[int, int]]) -> Ranges:
     """Return ranges in order, those that touch as one."""
-    found: list[tuple[int, int]] = []
+    merged_ranges: list[tuple[int, int]] = []
     for first, last in sorted(ranges):
-        if found and first <= found[-1][1] + 1:
-            found[-1] = found[-1][0], max(found[-1][1], last)
+        if merged_ranges and first <= merged_ranges[-1][1] + 1:
+            merged_ranges[-1] = merged_ranges[-1][0], max(merged_ranges[-1][1], last)
         else:
-            found.append((first, last))
-    return tuple(found)
+            merged_ranges.append((first, last))
+    return tuple(merged_ranges)
 
 
 def without(ranges: Sequence[tuple[int, int]]) -> Ranges:
     """Return all characters but those of merged ranges."""
-    found, at = [], 0
+    gaps, at = [], 0
     for first, last in ranges:
         if first > at:
-            found.append((at, first - 1))
+            gaps.append((at, first - 1))
         at = last + 1
     if at <= LAST:
-        found.append((at, LAST))
-    return tuple(found)
+        gaps.append((at, LAST))
+    return tuple(gaps)
 
 
 def both(some: Ranges, others: Ranges) -> Ranges:

@@ -15,5 +15,5 @@ Odds = TypeVar("Odds", float, NDArray[np.float64])
 
 def probability(odds: Odds) -> Odds:
     """Return the probability of log-odds, or of each of many."""
-    found: Odds = 1.0 / (1.0 + np.exp(-np.clip(odds, -HELD, HELD)))
-    return found
+    share: Odds = 1.0 / (1.0 + np.exp(-np.clip(odds, -HELD, HELD)))
+    return share

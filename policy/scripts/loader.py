@@ -69,7 +69,9 @@ class LoadedScripts:
 
     def __init__(self, files: Mapping[str, bytes], schema: FactSchema) -> None:
         self._sources = [source(raw, file, schema) for file, raw in files.items()]
-        self.meant = tuple(one.meant for one in self._sources if one.meant)
+        self.meant = tuple(
+            script_source.meant for script_source in self._sources if script_source.meant
+        )
         self._answers = ScriptAnswers(schema)
         self._runtime: ScriptRuntime | None = None
         self._registered: list[RegisteredFunction] = []
@@ -79,7 +81,7 @@ class LoadedScripts:
         self._reaches = [
             FactReach(
                 text,
-                [(one.first, one.last) for one in self._registered if one.file == number],
+                [(call.first, call.last) for call in self._registered if call.file == number],
                 schema,
             )
             for number, text in enumerate(self._sources)
@@ -94,11 +96,13 @@ class LoadedScripts:
         from oborona.policy.scripts.runtime import LOADED, ScriptRuntime  # noqa: PLC0415 - it imports lupa
 
         self._runtime = ScriptRuntime(self._answers, self._registered)
-        for number, one in enumerate(self._sources):
-            problem = self._runtime.load(number, one.text)
+        for number, script_source in enumerate(self._sources):
+            problem = self._runtime.load(number, script_source.text)
             if problem:
                 wrong = locate_error(
-                    problem, [script.file for script in self._sources], TomlPlace(one.file)
+                    problem,
+                    [script.file for script in self._sources],
+                    TomlPlace(script_source.file),
                 )
                 raise PolicyError(wrong.words, file=wrong.file, line=wrong.line)
         if not self._runtime.seal():
@@ -153,7 +157,9 @@ class LoadedScripts:
         ]
         if self._runtime is None or not functions:
             return None
-        scripts = Scripts(self._runtime, [one.file for one in self._sources], functions)
+        scripts = Scripts(
+            self._runtime, [script_source.file for script_source in self._sources], functions
+        )
         for registered in functions:
             if registered.enabled:
                 _try(registered, scripts, self._runtime)

@@ -172,11 +172,11 @@ def pattern_text(signature: Signature) -> str:
 
 def options() -> Any:
     """Return the options of RE2 for patterns of signatures."""
-    found = re2.Options()
-    found.log_errors = False
-    found.never_capture = True
-    found.max_mem = PATTERN_MEMORY
-    return found
+    settings = re2.Options()
+    settings.log_errors = False
+    settings.never_capture = True
+    settings.max_mem = PATTERN_MEMORY
+    return settings
 
 
 def entity(signature: Signature) -> Entity:

@@ -62,20 +62,20 @@ def explain(
     for slots in words.slots:
         _, inverse, counts = np.unique(slots, return_inverse=True, return_counts=True)
         shares.append((parts.of(slots) / counts[inverse]).astype(np.float64))
-    found = [
+    heaviest = [
         *_runs("head", b"\n".join(words.fields), shares[0], shares[2]),
         *_runs("text", words.text, shares[1], shares[3]),
         *_traits(words.shape, shares[4]),
     ]
-    found.sort(key=lambda part: -abs(part.part))
+    heaviest.sort(key=lambda part: -abs(part.part))
     views = {view: float(share.sum()) for view, share in zip(VIEWS, shares, strict=True)} | {
         "middle": -weights.middle()
     }
     margin = sum(views.values())
     return MarginExplanation(
         margin=margin,
-        parts=tuple(found[:shown]),
-        rest=margin - sum(part.part for part in found[:shown]),
+        parts=tuple(heaviest[:shown]),
+        rest=margin - sum(part.part for part in heaviest[:shown]),
         views=views,
     )
 

@@ -95,7 +95,7 @@ class Forest:
         return FinalExplanation(
             probability=probability(self._calibrated(self.trained.trees.raw(vector))),
             mean=slope * mean + offset,
-            parts=tuple(sorted(parts, key=lambda one: (-abs(one.log_odds), one.feature))),
+            parts=tuple(sorted(parts, key=lambda share: (-abs(share.log_odds), share.feature))),
         )
 
 

@@ -95,7 +95,7 @@ def from_export(
         values[row, : len(tree["leaf_values"])] = tree["leaf_values"]
         weights[row, : len(tree["leaf_weights"])] = tree["leaf_weights"]
     scale, (bias,) = export["scale_and_bias"]
-    found = Trees(
+    read_trees = Trees(
         places=places,
         borders=borders,
         values=values,
@@ -103,4 +103,4 @@ def from_export(
         scale=float(scale),
         bias=float(bias),
     )
-    return found, tuple(features[number] for number in used)
+    return read_trees, tuple(features[number] for number in used)

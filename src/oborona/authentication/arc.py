@@ -122,14 +122,14 @@ async def verify_arc(
         oldest -= 1
     if oldest == len(sealers):
         return Arc(result=result, instances=len(sets), sealers=sealers)
-    said = dmarc_of(letter.fields[sets[oldest][_RESULTS]].partition(b":")[2])
+    reported = dmarc_of(letter.fields[sets[oldest][_RESULTS]].partition(b":")[2])
     return Arc(
         result=result,
         instances=len(sets),
         sealers=sealers,
         trusted=sealers[oldest],
-        dmarc=said.result,
-        dmarc_domain=said.domain,
+        dmarc=reported.result,
+        dmarc_domain=reported.domain,
     )
 
 
@@ -138,7 +138,7 @@ def _collect(letter: SignedMessage) -> tuple[Sets, str]:
 
     RFC 8617 s5.2, steps 1 and 3 (A), (B).
     """
-    found: dict[int, dict[bytes, int]] = {}
+    sets: dict[int, dict[bytes, int]] = {}
     if sum(len(letter.places.get(name, ())) for name in _FIELDS) > MAX_INSTANCE * len(_FIELDS):
         return [], f"more than {MAX_INSTANCE} sets"
     for name in _FIELDS:
@@ -146,14 +146,14 @@ def _collect(letter: SignedMessage) -> tuple[Sets, str]:
             instance = _instance(letter, place, name)
             if not instance:
                 return [], f"{name.decode()} without instance"
-            if name in found.setdefault(instance, {}):
+            if name in sets.setdefault(instance, {}):
                 return [], f"{name.decode()} twice in set {instance}"
-            found[instance][name] = place
-    for instance in range(1, len(found) + 1):
-        missing = [name.decode() for name in _FIELDS if name not in found.get(instance, ())]
+            sets[instance][name] = place
+    for instance in range(1, len(sets) + 1):
+        missing = [name.decode() for name in _FIELDS if name not in sets.get(instance, ())]
         if missing:
             return [], f"no {missing[0]} in set {instance}"
-    return [found[instance] for instance in sorted(found)], ""
+    return [sets[instance] for instance in sorted(sets)], ""
 
 
 def _instance(letter: SignedMessage, place: int, name: bytes) -> int:
@@ -164,7 +164,7 @@ def _instance(letter: SignedMessage, place: int, name: bytes) -> int:
 
 
 def _seals(letter: SignedMessage, sets: Sets) -> list[SignatureClaim]:
-    return [letter.claim(one[_SEAL], SignatureField.SEAL) for one in sets]
+    return [letter.claim(header_set[_SEAL], SignatureField.SEAL) for header_set in sets]
 
 
 def _chain_failed(seals: list[SignatureClaim]) -> str:
@@ -212,13 +212,13 @@ def _sealed(letter: SignedMessage, sets: Sets) -> list[bytes]:
     """
     digests = []
     before = hashlib.sha256()
-    for one in sets:
-        before.update(letter.canonical(one[_RESULTS], Canonicalization.RELAXED))
-        before.update(letter.canonical(one[_MESSAGE], Canonicalization.RELAXED))
+    for header_set in sets:
+        before.update(letter.canonical(header_set[_RESULTS], Canonicalization.RELAXED))
+        before.update(letter.canonical(header_set[_MESSAGE], Canonicalization.RELAXED))
         own = before.copy()
-        own.update(unsigned_field(letter.fields[one[_SEAL]], Canonicalization.RELAXED))
+        own.update(unsigned_field(letter.fields[header_set[_SEAL]], Canonicalization.RELAXED))
         digests.append(own.digest())
-        before.update(letter.canonical(one[_SEAL], Canonicalization.RELAXED))
+        before.update(letter.canonical(header_set[_SEAL], Canonicalization.RELAXED))
     return digests
 
 

@@ -98,15 +98,17 @@ async def check_dmarc(
     domains = _domains(from_domains)
     if not domains:
         return Dmarc(why="no domain in From")
-    found = [await _check(domain, spf, dkim, asker, sample) for domain in domains[:MAX_FROM]]
+    checks = [await _check(domain, spf, dkim, asker, sample) for domain in domains[:MAX_FROM]]
     if len(domains) > MAX_FROM:
         why = f"over {MAX_FROM} domains in From"
-        found.append(Dmarc(result=AuthResult.PERMERROR, domain=domains[MAX_FROM], why=why))
-    strictest = max(found, key=lambda one: (_SEVERITY[one.disposition], _DOUBT.index(one.result)))
+        checks.append(Dmarc(result=AuthResult.PERMERROR, domain=domains[MAX_FROM], why=why))
+    strictest = max(
+        checks, key=lambda verdict: (_SEVERITY[verdict.disposition], _DOUBT.index(verdict.result))
+    )
     return msgspec.structs.replace(
         strictest,
-        spf_aligned=all(one.spf_aligned for one in found),
-        dkim_aligned=all(one.dkim_aligned for one in found),
+        spf_aligned=all(verdict.spf_aligned for verdict in checks),
+        dkim_aligned=all(verdict.dkim_aligned for verdict in checks),
     )
 
 
@@ -199,16 +201,18 @@ async def _proved(
         aligned = await _aligned(spf.domain, domain, asker, strict=strict_spf)
         by_spf = aligned is True and spf.result is AuthResult.PASS
         unknown = aligned is None or (aligned and spf.result is AuthResult.TEMPERROR)
-    told: dict[str, bool | None] = {}
-    for one in dkim:
-        if one.result not in _MAY_PROVE and not one.unseen:
+    alignment: dict[str, bool | None] = {}
+    for signature in dkim:
+        if signature.result not in _MAY_PROVE and not signature.unseen:
             continue
-        if one.domain not in told:
-            told[one.domain] = await _aligned(one.domain, domain, asker, strict=strict_dkim)
-        aligned = told[one.domain]
-        by_dkim |= aligned is True and one.result is AuthResult.PASS
-        unknown |= aligned is None or (aligned and one.result is AuthResult.TEMPERROR)
-        unseen |= aligned is True and one.unseen
+        if signature.domain not in alignment:
+            alignment[signature.domain] = await _aligned(
+                signature.domain, domain, asker, strict=strict_dkim
+            )
+        aligned = alignment[signature.domain]
+        by_dkim |= aligned is True and signature.result is AuthResult.PASS
+        unknown |= aligned is None or (aligned and signature.result is AuthResult.TEMPERROR)
+        unseen |= aligned is True and signature.unseen
     return _Proved(by_spf, by_dkim, unknown, unseen)
 
 
@@ -217,17 +221,17 @@ async def _discover(domain: str, asker: DnsAsker) -> tuple[str, DmarcRecord, str
     far as it had to be looked for.
     """
     try:
-        found = await walk_dmarc_tree(domain, asker, whole=False)
+        records = await walk_dmarc_tree(domain, asker, whole=False)
     except DnsUnanswered as error:
         raise _Unclear(AuthResult.TEMPERROR, str(error)) from error
-    if found.policy is None:
-        doubled = f"several records at _dmarc.{found.doubled}" if found.doubled else ""
+    if records.policy is None:
+        doubled = f"several records at _dmarc.{records.doubled}" if records.doubled else ""
         raise _Unclear(AuthResult.NONE, doubled or "no record")
-    place, record = found.policy
+    place, record = records.policy
     if isinstance(record, UnusableDmarcRecord):
         raise _Unclear(AuthResult.NONE, f"_dmarc.{place}: {record}")
     own = place == domain and record.suffix is None  # the walk has ended there
-    return place, record, registrable(domain) if own else found.organisation
+    return place, record, registrable(domain) if own else records.organisation
 
 
 async def _aligned(proved: str, domain: str, asker: DnsAsker, *, strict: bool) -> bool | None:

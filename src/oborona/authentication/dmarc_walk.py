@@ -59,9 +59,9 @@ class DmarcTreeWalk(NamedTuple):
         """The record that holds for the domain, and where: its own, its organisation's, or that of
         the public suffix above.
         """
-        for wanted in (self.domain, self.organisation):
+        for name in (self.domain, self.organisation):
             for place, record in self.records:
-                if place == wanted:
+                if place == name:
                     return place, record
         last = self.records[-1] if self.records else None
         return last if last and isinstance(last[1], DmarcRecord) and last[1].suffix else None
@@ -88,11 +88,11 @@ async def walk_dmarc_tree(domain: str, asker: DnsAsker, *, whole: bool = True) -
     Raises:
         Unanswered: some name's answer is not known.
     """
-    found: list[tuple[str, DmarcRecord | UnusableDmarcRecord]] = []
+    records: list[tuple[str, DmarcRecord | UnusableDmarcRecord]] = []
     doubled = ""
     registered = registrable(domain)
     for place in tree_walk_names(domain):
-        if len(place) < len(registered) and found and found[-1][0] == registered:
+        if len(place) < len(registered) and records and records[-1][0] == registered:
             break
         answer = await asker.ask(f"_dmarc.{place}", DnsType.TXT)
         if answer.outcome is DnsOutcome.TEMPERROR:
@@ -106,9 +106,9 @@ async def walk_dmarc_tree(domain: str, asker: DnsAsker, *, whole: bool = True) -
             record: DmarcRecord | UnusableDmarcRecord = parse_dmarc_record(texts[0])
         except UnusableDmarcRecord as error:
             record = error
-        found.append((place, record))
+        records.append((place, record))
         if (place == domain and not whole) or (
             isinstance(record, DmarcRecord) and record.suffix is not None
         ):
             break
-    return DmarcTreeWalk(domain, tuple(found), doubled)
+    return DmarcTreeWalk(domain, tuple(records), doubled)

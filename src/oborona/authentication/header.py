@@ -93,20 +93,20 @@ def dmarc_of(value: bytes | str) -> ReportedDmarc:
         read = Header.parse_value(text).results
     except (AuthResError, RecursionError):
         return _NOTHING
-    said = {(part.result, _author(part)) for part in read if part.method == "dmarc"}
-    if len(said) != 1:
+    reports = {(part.result, _author(part)) for part in read if part.method == "dmarc"}
+    if len(reports) != 1:
         return _NOTHING
-    word, domain = said.pop()
-    words = {known.value: known for known in (AuthResult.PASS, *_TROUBLE)}
+    word, domain = reports.pop()
+    words = {result.value: result for result in (AuthResult.PASS, *_TROUBLE)}
     return ReportedDmarc(words[word], domain) if word in words else _NOTHING
 
 
 def _author(part: AuthenticationResult) -> str:
     """The domain in From that a result of DMARC is about."""
     named = {
-        fqdn(str(one.value))
-        for one in part.properties
-        if (one.type, one.name) == ("header", "from") and one.value
+        fqdn(str(property_.value))
+        for property_ in part.properties
+        if (property_.type, property_.name) == ("header", "from") and property_.value
     }
     return named.pop() if len(named) == 1 else ""
 
@@ -161,9 +161,9 @@ def _arc(arc: Arc, address: str) -> AuthenticationResult:
     return part
 
 
-def _reason(found: Spf | DkimSignature | Dmarc | Arc) -> str:
+def _reason(result: Spf | DkimSignature | Dmarc | Arc) -> str:
     """Why something went wrong."""
-    return _NOT_REASON.sub("?", found.why[:MAX_REASON]) if found.result in _TROUBLE else ""
+    return _NOT_REASON.sub("?", result.why[:MAX_REASON]) if result.result in _TROUBLE else ""
 
 
 def _plain(value: str) -> str:

@@ -95,8 +95,8 @@ async def ask_keys(name: str, asker: DnsAsker) -> tuple[DkimKey, ...] | NoDkimKe
     if not records:
         return NoDkimKey(result=AuthResult.PERMERROR, why="no key for signature")
     read = [read_key(record) if len(record) <= MAX_RECORD else _SYNTAX for record in records]
-    keys = tuple(one for one in read if isinstance(one, DkimKey))
-    return keys or next(one for one in read if isinstance(one, NoDkimKey))
+    keys = tuple(key for key in read if isinstance(key, DkimKey))
+    return keys or next(key for key in read if isinstance(key, NoDkimKey))
 
 
 def tags(octets: bytes) -> dict[bytes, bytes]:
@@ -106,8 +106,8 @@ def tags(octets: bytes) -> dict[bytes, bytes]:
     """
     if octets.count(b";") > MAX_TAGS:
         raise InvalidTagValueList
-    found: dict[bytes, bytes] = parse_tag_value(octets)
-    return found
+    values_by_tag: dict[bytes, bytes] = parse_tag_value(octets)
+    return values_by_tag
 
 
 def plain_base64(octets: bytes) -> bytes:
@@ -126,16 +126,16 @@ def read_key(record: bytes) -> DkimKey | NoDkimKey:
 @lru_cache(maxsize=2048)
 def _read_key(record: bytes) -> DkimKey | NoDkimKey:
     try:
-        said = tags(record)
-        if said.get(b"v", b"DKIM1") != b"DKIM1":
+        tag_values = tags(record)
+        if tag_values.get(b"v", b"DKIM1") != b"DKIM1":
             return NoDkimKey(result=AuthResult.PERMERROR, why="key version")
-        kind = said.get(b"k", b"rsa")
+        kind = tag_values.get(b"k", b"rsa")
         if kind not in (b"rsa", b"ed25519"):
             return NoDkimKey(result=AuthResult.PERMERROR, why="key type unknown")
-        services = _listed(said.get(b"s", b"*"))
+        services = _listed(tag_values.get(b"s", b"*"))
         if not services & {b"*", b"email"}:
             return NoDkimKey(result=AuthResult.PERMERROR, why="key is not for mail")
-        material = plain_base64(said[b"p"])
+        material = plain_base64(tag_values[b"p"])
         if not material:
             return NoDkimKey(result=AuthResult.PERMERROR, why="key revoked")
         public = (
@@ -146,7 +146,7 @@ def _read_key(record: bytes) -> DkimKey | NoDkimKey:
         )
     except (InvalidTagValueList, KeyError, ValueError, UnsupportedAlgorithm, binascii.Error):
         return _SYNTAX
-    flags = _listed(said.get(b"t", b""))
+    flags = _listed(tag_values.get(b"t", b""))
     bits = 256
     if isinstance(public, RSAPublicKey):
         bits = public.key_size
@@ -160,7 +160,7 @@ def _read_key(record: bytes) -> DkimKey | NoDkimKey:
         kind=kind.decode(),
         bits=bits,
         public=public,
-        hashes=_listed(said[b"h"]) if b"h" in said else None,
+        hashes=_listed(tag_values[b"h"]) if b"h" in tag_values else None,
         testing=b"y" in flags,
         same_domain=b"s" in flags,
     )

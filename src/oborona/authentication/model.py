@@ -119,8 +119,8 @@ class AuthIdentity(msgspec.Struct, frozen=True, kw_only=True):
         """What the domain in From asks to be done, unless a trusted ARC sealer saw the message pass
         (RFC 8617 section 7.2.1).
         """
-        seen = self.arc.dmarc_domain
-        ours = not seen or registrable(seen) == registrable(self.dmarc.domain)
+        reported = self.arc.dmarc_domain
+        ours = not reported or registrable(reported) == registrable(self.dmarc.domain)
         return (
             DmarcPolicy.NONE
             if self.arc.dmarc is AuthResult.PASS and ours
@@ -132,18 +132,22 @@ class AuthIdentity(msgspec.Struct, frozen=True, kw_only=True):
         """Octets of the body behind what the best signature covers: of those of From's
         organisation, or else of all that passed.
         """
-        passed = [one for one in self.dkim if one.result is AuthResult.PASS]
+        passed = [signature for signature in self.dkim if signature.result is AuthResult.PASS]
         organisation = registrable(self.dmarc.domain)
         aligned = [
-            one for one in passed if organisation and registrable(one.domain) == organisation
+            signature
+            for signature in passed
+            if organisation and registrable(signature.domain) == organisation
         ]
-        return min((one.unsigned for one in aligned or passed), default=0)
+        return min((signature.unsigned for signature in aligned or passed), default=0)
 
     @property
     def dkim_domains(self) -> tuple[str, ...]:
         """Distinct d= that passed."""
         return tuple(
-            dict.fromkeys(one.domain for one in self.dkim if one.result is AuthResult.PASS)
+            dict.fromkeys(
+                signature.domain for signature in self.dkim if signature.result is AuthResult.PASS
+            )
         )
 
     @property
@@ -151,7 +155,7 @@ class AuthIdentity(msgspec.Struct, frozen=True, kw_only=True):
         """Methods that got no answer from the DNS in time."""
         methods = {
             "spf": (self.spf.result, self.spf_helo.result),
-            "dkim": tuple(one.result for one in self.dkim),
+            "dkim": tuple(signature.result for signature in self.dkim),
             "dmarc": (self.dmarc.result,),
             "arc": (self.arc.result,),
             "iprev": (self.iprev.result,),

@@ -44,4 +44,4 @@ def _fqdn(text: str) -> str:
 
 def printable(text: str) -> str:
     """Return a reason fit for a log line and an SMTP reply: printable ASCII, not long."""
-    return "".join(one if " " <= one <= "~" else "?" for one in text[:MAX_WHY])
+    return "".join(character if " " <= character <= "~" else "?" for character in text[:MAX_WHY])

@@ -63,9 +63,11 @@ def _author(identity: AuthIdentity, domain: str) -> bool:
         if dmarc.spf_aligned and _answers(identity.spf.domain, domain):
             return True
         signed = (
-            one for one in identity.dkim if one.result is AuthResult.PASS and not one.unsigned
+            signature
+            for signature in identity.dkim
+            if signature.result is AuthResult.PASS and not signature.unsigned
         )
-        if dmarc.dkim_aligned and any(_answers(one.domain, domain) for one in signed):
+        if dmarc.dkim_aligned and any(_answers(signature.domain, domain) for signature in signed):
             return True
     return bool(arc.trusted) and arc.dmarc is AuthResult.PASS and fqdn(arc.dmarc_domain) == domain
 

@@ -106,63 +106,69 @@ def _read(claim: SignatureClaim, field: bytes, form: SignatureField) -> None:
     if len(field) > MAX_OCTETS:
         raise _Unusable(AuthResult.NEUTRAL, f"signature of {len(field)} octets")
     try:
-        said = tags(field.partition(b":")[2])
+        tag_values = tags(field.partition(b":")[2])
     except InvalidTagValueList:
         raise _Unusable(AuthResult.NEUTRAL, "signature syntax error") from None
     if form is not SignatureField.DKIM:
-        claim.instance = instance_number(said.get(b"i", b""))
-    _read_names(claim, said)
+        claim.instance = instance_number(tag_values.get(b"i", b""))
+    _read_names(claim, tag_values)
     for tag in _REQUIRED[form]:
-        if tag not in said:
+        if tag not in tag_values:
             raise _Unusable(AuthResult.NEUTRAL, f"no {tag.decode()}=")
-    _read_algorithm(claim, said, form)
-    claim.signature = _octets(said, b"b")
-    claim.signed_at = _number(said, b"t")
+    _read_algorithm(claim, tag_values, form)
+    claim.signature = _octets(tag_values, b"b")
+    claim.signed_at = _number(tag_values, b"t")
     if form is SignatureField.SEAL:
-        _read_seal(claim, said)
+        _read_seal(claim, tag_values)
     else:
-        _read_message_tags(claim, said, form)
+        _read_message_tags(claim, tag_values, form)
 
 
-def _read_names(claim: SignatureClaim, said: dict[bytes, bytes]) -> None:
+def _read_names(claim: SignatureClaim, tag_values: dict[bytes, bytes]) -> None:
     """Note who signs, first of all: reports name them even when the rest can't be read."""
-    claim.domain = fqdn(_text(said.get(b"d", b"")))
-    claim.selector = _selector(_text(said.get(b"s", b"")))
-    claim.start = _printable(b"".join(said.get(b"b", b"")[:100].split()))[:START]
-    claim.identity = _printable(said.get(b"i", b"")[:MAX_IDENTITY])
-    claim.algorithm = _printable(said.get(b"a", b"")[:40]).lower()
+    claim.domain = fqdn(_text(tag_values.get(b"d", b"")))
+    claim.selector = _selector(_text(tag_values.get(b"s", b"")))
+    claim.start = _printable(b"".join(tag_values.get(b"b", b"")[:100].split()))[:START]
+    claim.identity = _printable(tag_values.get(b"i", b"")[:MAX_IDENTITY])
+    claim.algorithm = _printable(tag_values.get(b"a", b"")[:40]).lower()
     for tag, read in ((b"d", claim.domain), (b"s", claim.selector)):
-        if tag in said and not read:
+        if tag in tag_values and not read:
             raise _Unusable(AuthResult.NEUTRAL, f"{tag.decode()}= is no name")
 
 
-def _read_algorithm(claim: SignatureClaim, said: dict[bytes, bytes], form: SignatureField) -> None:
-    if form is SignatureField.DKIM and said[b"v"] != b"1":
+def _read_algorithm(
+    claim: SignatureClaim, tag_values: dict[bytes, bytes], form: SignatureField
+) -> None:
+    if form is SignatureField.DKIM and tag_values[b"v"] != b"1":
         raise _Unusable(AuthResult.NEUTRAL, "incompatible version")
-    if said[b"a"] == b"rsa-sha1":
+    if tag_values[b"a"] == b"rsa-sha1":
         raise _Unusable(AuthResult.POLICY, "rsa-sha1")
-    claim.kind = _ALGORITHMS.get(said[b"a"], "")
+    claim.kind = _ALGORITHMS.get(tag_values[b"a"], "")
     if not claim.kind:
         raise _Unusable(AuthResult.NEUTRAL, "unknown algorithm")
 
 
-def _read_seal(claim: SignatureClaim, said: dict[bytes, bytes]) -> None:
-    if b"h" in said:  # RFC 8617 s4.1.3: must fail
+def _read_seal(claim: SignatureClaim, tag_values: dict[bytes, bytes]) -> None:
+    if b"h" in tag_values:  # RFC 8617 s4.1.3: must fail
         raise _Unusable(AuthResult.PERMERROR, "h= in a seal")
-    claim.chain = _printable(said[b"cv"])
+    claim.chain = _printable(tag_values[b"cv"])
     if claim.chain not in ("none", "pass", "fail"):
         raise _Unusable(AuthResult.NEUTRAL, "unknown cv=")
 
 
 def _read_message_tags(
-    claim: SignatureClaim, said: dict[bytes, bytes], form: SignatureField
+    claim: SignatureClaim, tag_values: dict[bytes, bytes], form: SignatureField
 ) -> None:
-    claim.body_hash = _octets(said, b"bh")
-    claim.head, claim.body = _canons(said.get(b"c", b"simple"))
-    claim.length = _number(said, b"l")
-    claim.expires = _number(said, b"x")
-    claim.signed = tuple(name for part in said[b"h"].split(b":") if (name := part.strip().lower()))
-    if b"q" in said and b"dns/txt" not in [method.strip() for method in said[b"q"].split(b":")]:
+    claim.body_hash = _octets(tag_values, b"bh")
+    claim.head, claim.body = _canons(tag_values.get(b"c", b"simple"))
+    claim.length = _number(tag_values, b"l")
+    claim.expires = _number(tag_values, b"x")
+    claim.signed = tuple(
+        name for part in tag_values[b"h"].split(b":") if (name := part.strip().lower())
+    )
+    if b"q" in tag_values and b"dns/txt" not in [
+        method.strip() for method in tag_values[b"q"].split(b":")
+    ]:
         raise _Unusable(AuthResult.NEUTRAL, "unknown query method")
     if b"from" not in claim.signed:
         raise _Unusable(AuthResult.PERMERROR, "From is not signed")
@@ -170,12 +176,12 @@ def _read_message_tags(
         if b"arc-seal" in claim.signed:  # RFC 8617 s4.1.2
             raise _Unusable(AuthResult.PERMERROR, "a seal is signed")
         return
-    if b"i" in said:
-        claim.identity_domain = fqdn(_text(said[b"i"].rpartition(b"@")[2]))
+    if b"i" in tag_values:
+        claim.identity_domain = fqdn(_text(tag_values[b"i"].rpartition(b"@")[2]))
         within = claim.identity_domain == claim.domain or claim.identity_domain.endswith(
             f".{claim.domain}"
         )
-        if b"@" not in said[b"i"] or not within:
+        if b"@" not in tag_values[b"i"] or not within:
             raise _Unusable(AuthResult.PERMERROR, "i= is not within d=")
 
 
@@ -185,9 +191,9 @@ def instance_number(value: bytes) -> int:
     return number if number <= MAX_INSTANCE else 0
 
 
-def _octets(said: dict[bytes, bytes], tag: bytes) -> bytes:
+def _octets(tag_values: dict[bytes, bytes], tag: bytes) -> bytes:
     try:
-        octets = plain_base64(said[tag])
+        octets = plain_base64(tag_values[tag])
     except ValueError:
         octets = b""
     if not octets:
@@ -195,12 +201,12 @@ def _octets(said: dict[bytes, bytes], tag: bytes) -> bytes:
     return octets
 
 
-def _number(said: dict[bytes, bytes], tag: bytes) -> int | None:
-    if tag not in said:
+def _number(tag_values: dict[bytes, bytes], tag: bytes) -> int | None:
+    if tag not in tag_values:
         return None
-    if not _NUMBER.fullmatch(said[tag]):
+    if not _NUMBER.fullmatch(tag_values[tag]):
         raise _Unusable(AuthResult.NEUTRAL, f"{tag.decode()}= is no number")
-    return int(said[tag])
+    return int(tag_values[tag])
 
 
 def _canons(value: bytes) -> tuple[Canonicalization, Canonicalization]:

@@ -100,7 +100,7 @@ def header_digest(letter: SignedMessage, place: int, claim: SignatureClaim) -> b
 
     RFC 6376 s3.7.
     """
-    octets = [letter.canonical(other, claim.head) for other in letter.selected(claim.signed)]
+    octets = [letter.canonical(place, claim.head) for place in letter.selected(claim.signed)]
     octets.append(unsigned_field(letter.fields[place], claim.head))
     return hashlib.sha256(b"".join(octets)).digest()
 

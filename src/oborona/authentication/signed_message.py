@@ -61,17 +61,17 @@ class SignedMessage:
 
     def claim(self, place: int, form: SignatureField) -> SignatureClaim:
         """Return what the signature in a field says of itself."""
-        found = self._claims.get(place)
-        if found is None:
-            found = self._claims[place] = read_claim(self.fields[place], form)
-        return found
+        claim = self._claims.get(place)
+        if claim is None:
+            claim = self._claims[place] = read_claim(self.fields[place], form)
+        return claim
 
     def canonical(self, place: int, canon: Canonicalization) -> bytes:
         """Return the canonical form of a field, ending in CRLF."""
-        found = self._fields.get((place, canon))
-        if found is None:
-            found = self._fields[place, canon] = canonical_field(self.fields[place], canon)
-        return found
+        canonical = self._fields.get((place, canon))
+        if canonical is None:
+            canonical = self._fields[place, canon] = canonical_field(self.fields[place], canon)
+        return canonical
 
     def body_octets(self, canon: Canonicalization) -> int:
         """Return the length of the canonical body."""
@@ -79,11 +79,11 @@ class SignedMessage:
 
     def body_hash(self, canon: Canonicalization, length: int | None) -> bytes:
         """Return the SHA-256 of the canonical body, or of its first `length` octets."""
-        found = self._hashes.get((canon, length))
-        if found is None:
-            found = hashlib.sha256(memoryview(self._body(canon))[:length]).digest()
-            self._hashes[canon, length] = found
-        return found
+        digest = self._hashes.get((canon, length))
+        if digest is None:
+            digest = hashlib.sha256(memoryview(self._body(canon))[:length]).digest()
+            self._hashes[canon, length] = digest
+        return digest
 
     def selected(self, names: tuple[bytes, ...]) -> list[int]:
         """Return the places of the fields that h= names: of each name from the bottom up, missing
@@ -91,22 +91,22 @@ class SignedMessage:
 
         Source: RFC 6376 s5.4.2.
         """
-        taken: dict[bytes, int] = {}
+        used_counts: dict[bytes, int] = {}
         places = []
         for name in names:
             candidates = self.places.get(name)
             if candidates:
-                used = taken.get(name, 0)
+                used = used_counts.get(name, 0)
                 if used < len(candidates):
                     places.append(candidates[-1 - used])
-                    taken[name] = used + 1
+                    used_counts[name] = used + 1
         return places
 
     def _body(self, canon: Canonicalization) -> bytes:
-        found = self._bodies.get(canon)
-        if found is None:
-            found = self._bodies[canon] = canonical_body(self.body, canon)
-        return found
+        canonical_octets = self._bodies.get(canon)
+        if canonical_octets is None:
+            canonical_octets = self._bodies[canon] = canonical_body(self.body, canon)
+        return canonical_octets
 
 
 def read_signed_message(raw: bytes, *, truncated: bool = False) -> SignedMessage:

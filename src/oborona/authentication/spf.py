@@ -179,7 +179,7 @@ class _Query(spf.query):
         rest = self.cidrmax - n
         network = self._client >> rest
         try:
-            return any(_number(one) >> rest == network for one in ipaddrs)
+            return any(_number(address) >> rest == network for address in ipaddrs)
         except ValueError as error:
             raise spf.PermError(str(error)) from error
 
@@ -200,13 +200,13 @@ class _Query(spf.query):
         if self._term_is_void:
             return
         self._term_is_void = True
-        other = _OTHER_FAMILY.get(kind) if outcome is DnsOutcome.NO_DATA else None
-        self._void.append((name, other) if other else None)
+        other_family = _OTHER_FAMILY.get(kind) if outcome is DnsOutcome.NO_DATA else None
+        self._void.append((name, other_family) if other_family else None)
         if len(self._void) > spf.MAX_VOID_LOOKUPS:
             self._void = [
-                one
-                for one in self._void
-                if one is None or self._ask(*one).outcome is not DnsOutcome.FOUND
+                lookup
+                for lookup in self._void
+                if lookup is None or self._ask(*lookup).outcome is not DnsOutcome.FOUND
             ]
             self._void = [None] * len(self._void)  # none of them is asked again
         if len(self._void) > spf.MAX_VOID_LOOKUPS:
@@ -225,7 +225,9 @@ class _Query(spf.query):
             addresses = self.dns(name, self.A, ignore_void=True)
         except spf.TempError:
             return False
-        return self.cidrmatch([one for one in addresses if isinstance(one, str)], self.cidrmax)
+        return self.cidrmatch(
+            [address for address in addresses if isinstance(address, str)], self.cidrmax
+        )
 
     def dns(
         self, name: str, qtype: str, cnames: object = None, ignore_void: bool = False

@@ -41,7 +41,7 @@ def check_spf_record(record: str) -> str:
     """
     if len(record) > MAX_RECORD:
         raise UnusableSpfRecord(f"record of {len(record)} octets")
-    kept: list[str] = []
+    terms: list[str] = []
     for term in record.split(" "):
         if len(term) > MAX_TERM:
             raise UnusableSpfRecord(f"term of {len(term)} octets")
@@ -50,14 +50,14 @@ def check_spf_record(record: str) -> str:
         if not _TERM.fullmatch(term):
             raise UnusableSpfRecord(f"syntax: {term}")
         modifier = _MODIFIER.fullmatch(term)
-        if modifier is None or not kept:  # the first is v=spf1
-            kept.append(term)
+        if modifier is None or not terms:  # the first is v=spf1
+            terms.append(term)
         elif (name := modifier[1].lower()) in _KNOWN:
-            kept.append(f"{name}={modifier[2]}")
+            terms.append(f"{name}={modifier[2]}")
         if term.lower().lstrip("+-~?") == "exists":
             # pyspf lets it pass with a qualifier before it
             raise UnusableSpfRecord("exists without a domain")
-    return " ".join(kept)
+    return " ".join(terms)
 
 
 def is_explanation(text: str) -> bool:

@@ -105,7 +105,7 @@ def _text(octets: bytes) -> str:
 
 
 def _gathered(form: str, values: Iterator[tuple[int, str]]) -> AddressBook:
-    found: dict[str, None] = {}
+    addresses: dict[str, None] = {}
     passed_over, problems = 0, list[str]()
     for number, (line, value) in enumerate(values):
         if number >= MAX_VALUES:
@@ -118,15 +118,15 @@ def _gathered(form: str, values: Iterator[tuple[int, str]]) -> AddressBook:
             if len(problems) < MAX_TOLD:
                 problems.append(f"line {line}: {value[:80]!a} is no mail address")
             continue
-        found[address] = None
-        if len(found) > MAX_ADDRESSES:
+        addresses[address] = None
+        if len(addresses) > MAX_ADDRESSES:
             raise BrokenAddressBook(
                 f"holds more than {MAX_ADDRESSES:,} addresses: nobody knows so many people"
             )
-    if not found and not passed_over:
+    if not addresses and not passed_over:
         raise BrokenAddressBook("holds no mail address")
     return AddressBook(
-        format=form, addresses=tuple(found), passed_over=passed_over, problems=tuple(problems)
+        format=form, addresses=tuple(addresses), passed_over=passed_over, problems=tuple(problems)
     )
 
 

@@ -70,10 +70,12 @@ class EffectOutbox:
     def __init__(self, connection: FeedbackConnection) -> None:
         self._connection = connection
 
-    def want(self, wanted: Iterable[EffectRequest]) -> None:
+    def want(self, requests: Iterable[EffectRequest]) -> None:
         """Write down what is to be counted; what follows from the same decision is counted once."""
         rows = [
-            (one.mark, one.kind, pack_shingles(one.pieces), one.at) for one in wanted if one.pieces
+            (request.mark, request.kind, pack_shingles(request.pieces), request.at)
+            for request in requests
+            if request.pieces
         ]
         if rows:
             with self._connection.transaction() as db:
@@ -95,8 +97,8 @@ class EffectOutbox:
             "SELECT kind, wanted, held FROM effect WHERE mark = ?", (mark,)
         )
         return {
-            CountedEffect(kind): (bool(wanted), None if held == 2 else bool(held))
-            for kind, wanted, held in rows
+            CountedEffect(kind): (bool(counted), None if stands == 2 else bool(stands))
+            for kind, counted, stands in rows
         }
 
     def begin(self, most: int, now: float) -> list[EffectChange]:
@@ -113,7 +115,8 @@ class EffectOutbox:
         with self._connection.transaction() as db:
             due = [_due(row, now) for row in db.execute(_OPEN, (most,))]
             db.executemany(
-                "UPDATE effect SET held = 2, at = ? WHERE id = ?", [(one.at, one.id) for one in due]
+                "UPDATE effect SET held = 2, at = ? WHERE id = ?",
+                [(effect.at, effect.id) for effect in due],
             )
         return due
 
@@ -122,10 +125,11 @@ class EffectOutbox:
         with self._connection.transaction() as db:
             db.executemany(
                 "UPDATE effect SET held = ? WHERE id = ?",
-                [(int(one.wanted), one.id) for one in due],
+                [(int(effect.wanted), effect.id) for effect in due],
             )
             db.executemany(
-                "DELETE FROM effect WHERE id = ?", [(one.id,) for one in due if not one.wanted]
+                "DELETE FROM effect WHERE id = ?",
+                [(effect.id,) for effect in due if not effect.wanted],
             )
 
     def forget(self, before: float) -> None:
@@ -136,7 +140,11 @@ class EffectOutbox:
 
 
 def _due(row: tuple[Any, ...], now: float) -> EffectChange:
-    ident, kind, pieces, wanted, at = row
+    ident, kind, pieces, counted, at = row
     return EffectChange(
-        ident, CountedEffect(kind), unpack_shingles(pieces), bool(wanted), now if at is None else at
+        ident,
+        CountedEffect(kind),
+        unpack_shingles(pieces),
+        bool(counted),
+        now if at is None else at,
     )

@@ -28,6 +28,6 @@ def layout() -> str:
     """Return the name of the features and weights as this program lays them out: another, when
     either changes.
     """
-    found = hashlib.blake2b(features(parse(_SAMPLE)).to_bytes(), digest_size=6)
-    found.update(Weights.SIZE.to_bytes(8, "little"))
-    return found.hexdigest()
+    digest = hashlib.blake2b(features(parse(_SAMPLE)).to_bytes(), digest_size=6)
+    digest.update(Weights.SIZE.to_bytes(8, "little"))
+    return digest.hexdigest()

@@ -62,7 +62,7 @@ def extract_label(
         Unheard: there is nothing in it.
     """
     message = parse(raw[:MOST_BYTES], truncated=len(raw) > MOST_BYTES, regions=tuple(regions))
-    found = features(message)
+    numbers = features(message)
     if not is_mail(message):
         raise NotLabelable("there is no message in it")
     return Label(
@@ -70,7 +70,7 @@ def extract_label(
         source=source,
         time=now,
         digest=digest(message, key),
-        features=found.to_bytes(),
+        features=numbers.to_bytes(),
         person=_unicode(person.strip().lower()),
         weight=weight,
         message_id=_unicode(message.message_id[:MESSAGE_ID_LENGTH]),
@@ -94,7 +94,7 @@ def digest(message: Message, key: bytes) -> bytes:
         message: parsed.
         key: 16..64 octets; without it nobody can tell whether a message was spoken of.
     """
-    found = hashlib.blake2b(key=key, digest_size=16, person=b"oborona feedback")
+    hasher = hashlib.blake2b(key=key, digest_size=16, person=b"oborona feedback")
     sender = message.from_.address if message.from_ else ""
     for text in (
         message.message_id,
@@ -104,10 +104,10 @@ def digest(message: Message, key: bytes) -> bytes:
         message.normal_text,
     ):
         octets = text.encode("utf-8", "surrogatepass")
-        found.update(len(octets).to_bytes(8, "little") + octets)
+        hasher.update(len(octets).to_bytes(8, "little") + octets)
     for file in message.attachments:
-        found.update(file.sha256)
-    return found.digest()
+        hasher.update(file.sha256)
+    return hasher.digest()
 
 
 def _unicode(text: str) -> str:

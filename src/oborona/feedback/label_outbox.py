@@ -79,7 +79,7 @@ class LabelOutbox:
             return []
         with self._connection.transaction() as db:
             changes = [_change(row, now) for row in db.execute(_OPEN, (most,))]
-            db.executemany(_BEGIN, [(one.at, one.id) for one in changes])
+            db.executemany(_BEGIN, [(change.at, change.id) for change in changes])
         return changes
 
     def end(self, changes: Sequence[LabelCountChange], now: float) -> None:
@@ -90,14 +90,21 @@ class LabelOutbox:
             now: Unix seconds.
         """
         with self._connection.transaction() as db:
-            db.executemany(_END, [(int(one.wanted), one.id) for one in changes])
-            db.executemany(_DROP, [(one.id,) for one in changes if not one.wanted])
+            db.executemany(_END, [(int(change.wanted), change.id) for change in changes])
+            db.executemany(_DROP, [(change.id,) for change in changes if not change.wanted])
             db.executemany(
                 _NEWS,
                 [
-                    (now, one.id, one.kind, one.source, one.wanted, pack_shingles(one.pieces))
-                    for one in changes
-                    if one.pieces
+                    (
+                        now,
+                        change.id,
+                        change.kind,
+                        change.source,
+                        change.wanted,
+                        pack_shingles(change.pieces),
+                    )
+                    for change in changes
+                    if change.pieces
                 ],
             )
 
@@ -120,16 +127,16 @@ class LabelOutbox:
                 word,
                 LabelKind(kind),
                 LabelSource(source),
-                bool(wanted),
+                bool(counted),
                 unpack_shingles(pieces),
             )
-            for place, time, word, kind, source, wanted, pieces in rows
+            for place, time, word, kind, source, counted, pieces in rows
         ]
 
     def newest(self) -> int:
         """Return the place of the last news there ever was; 0: there was none."""
-        found = self._connection.rows("SELECT seq FROM sqlite_sequence WHERE name = 'news'")
-        return int(found[0][0]) if found else 0
+        rows = self._connection.rows("SELECT seq FROM sqlite_sequence WHERE name = 'news'")
+        return int(rows[0][0]) if rows else 0
 
     def forget_news(self, before: float, most: int) -> int:
         """Forget news of before a time, Unix seconds; return how many."""
@@ -155,12 +162,12 @@ class LabelOutbox:
 
 
 def _change(row: tuple[Any, ...], now: float) -> LabelCountChange:
-    ident, kind, source, pieces, wanted, at = row
+    ident, kind, source, pieces, counted, at = row
     return LabelCountChange(
         ident,
         LabelKind(kind),
         LabelSource(source),
         unpack_shingles(pieces),
-        bool(wanted),
+        bool(counted),
         now if at is None else at,
     )

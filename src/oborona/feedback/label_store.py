@@ -49,23 +49,25 @@ class LabelStore(FeedbackConnection):
         Returns:
             What became of each; of one with the mark of a word that is there, what became of that.
         """
-        heard = []
+        recorded = []
         with self.transaction() as db:
             for word in words:
                 before = _followed(db, word.mark)
                 if before is not None:
-                    heard.append(before)
+                    recorded.append(before)
                     continue
                 stands = self._standing(db, word)
                 if stands is not None and stands[1] == word.kind:
-                    heard.append(RecordedLabel(id=stands[0], new=False))
+                    recorded.append(RecordedLabel(id=stands[0], new=False))
                     continue
                 ident, counted = _insert(db, word, now)
                 replaced = 0 if stands is None else int(stands[0])
                 if replaced:
                     self._take_back(db, [replaced], _OPPOSITE.format(ident), word.person, now)
-                heard.append(RecordedLabel(id=ident, new=True, replaced=replaced, counted=counted))
-        return heard
+                recorded.append(
+                    RecordedLabel(id=ident, new=True, replaced=replaced, counted=counted)
+                )
+        return recorded
 
     def take_back(self, idents: Sequence[int], *, reason: str, by: str, now: float) -> list[int]:
         """Take words back, and forget what was computed of their messages.
@@ -80,9 +82,9 @@ class LabelStore(FeedbackConnection):
             Those that were taken back now.
         """
         with self.transaction() as db:
-            gone = self._take_back(db, idents, reason, by, now)
+            withdrawn = self._take_back(db, idents, reason, by, now)
             db.execute("UPDATE course SET hurry = edits")
-        return gone
+        return withdrawn
 
     def roll_back(self, snapshot: int, *, by: str, now: float) -> tuple[int, int]:
         """Ask for the weights of a snapshot: what was learned since is set aside, what was set
@@ -121,19 +123,19 @@ class LabelStore(FeedbackConnection):
         Raises:
             KeyError: there is none of this id.
         """
-        found = self.rows(f"SELECT {_COLUMNS} FROM word WHERE id = ?", (ident,))  # noqa: S608
-        if not found:
+        rows = self.rows(f"SELECT {_COLUMNS} FROM word WHERE id = ?", (ident,))  # noqa: S608
+        if not rows:
             raise KeyError(ident)
-        return label_of_row(found[0])
+        return label_of_row(rows[0])
 
     def of_marks(self, marks: Sequence[bytes]) -> list[int]:
         """Return the words that follow from some decisions, whether they stand or not."""
-        found = []
+        labels = []
         for mark in marks:
-            found += [
+            labels += [
                 ident for (ident,) in self.rows("SELECT id FROM word WHERE mark = ?", (mark,))
             ]
-        return found
+        return labels
 
     def of_person(self, person: str) -> list[int]:
         """Return the words of a person that stand."""
@@ -163,39 +165,41 @@ class LabelStore(FeedbackConnection):
 
     def states(self, idents: Sequence[int]) -> dict[int, LabelState]:
         """Return the state of each of some words."""
-        found: dict[int, LabelState] = {}
+        states: dict[int, LabelState] = {}
         for start in range(0, len(idents), 500):
             some = idents[start : start + 500]
             marks = ", ".join("?" * len(some))
             sql = f"SELECT id, state FROM word WHERE id IN ({marks})"  # noqa: S608
-            found.update((ident, LabelState(state)) for ident, state in self.rows(sql, tuple(some)))
-        return found
+            states.update(
+                (ident, LabelState(state)) for ident, state in self.rows(sql, tuple(some))
+            )
+        return states
 
     @staticmethod
     def _standing(db: sqlite3.Connection, word: Label) -> tuple[int, str] | None:
         """Return the word that the same person said of the same message, if it stands."""
-        found: tuple[int, str] | None = db.execute(
+        row: tuple[int, str] | None = db.execute(
             f"SELECT id, kind FROM word WHERE digest = ? AND person = ? AND {_STANDS} ORDER BY id DESC LIMIT 1",  # noqa: S608
             (word.digest, word.person),
         ).fetchone()
-        return found
+        return row
 
     @staticmethod
     def _take_back(
         db: sqlite3.Connection, idents: Sequence[int], reason: str, by: str, now: float
     ) -> list[int]:
-        gone, edited = [], False
+        withdrawn, edited = [], False
         for ident in idents:
             row = db.execute("SELECT state FROM word WHERE id = ?", (ident,)).fetchone()
             if row is None or row[0] in (LabelState.TAKEN_BACK, LabelState.REFUSED):
                 continue
             db.execute(_TAKE_BACK, (reason, now, by, ident))
             db.execute("DELETE FROM example WHERE id = ?", (ident,))
-            gone.append(ident)
+            withdrawn.append(ident)
             edited |= row[0] == LabelState.LEARNED
         if edited:
             db.execute("UPDATE course SET edits = edits + 1")
-        return gone
+        return withdrawn
 
 
 def _followed(db: sqlite3.Connection, mark: bytes) -> RecordedLabel | None:
@@ -282,4 +286,4 @@ def pack_shingles(pieces: Sequence[Shingle]) -> bytes:
 
 def unpack_shingles(octets: bytes) -> tuple[Shingle, ...]:
     """Return the shingles of octets."""
-    return tuple(Shingle(*one) for one in struct.iter_unpack("<BQ", octets))
+    return tuple(Shingle(*pair) for pair in struct.iter_unpack("<BQ", octets))

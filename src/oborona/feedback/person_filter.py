@@ -13,25 +13,25 @@ from zlib import crc32
 OCTETS: Final = 512  # it must fit into the header of the weights
 
 
-def with_person(known: bytes, person: str) -> bytes:
+def with_person(bits: bytes, person: str) -> bytes:
     """Return a filter that also has a person.
 
     Args:
-        known: of those before; empty = nobody.
+        bits: of those before; empty = nobody.
         person: mail address.
     """
-    found = bytearray(known or bytes(OCTETS))
+    bits_found = bytearray(bits or bytes(OCTETS))
     place, bit = _place(person)
-    found[place] |= bit
-    return bytes(found)
+    bits_found[place] |= bit
+    return bytes(bits_found)
 
 
-def may_have(known: bytes, person: str) -> bool:
+def may_have(bits: bytes, person: str) -> bool:
     """Tell whether a person may be in a filter; False is certain."""
-    if len(known) != OCTETS:
+    if len(bits) != OCTETS:
         return False
     place, bit = _place(person)
-    return bool(known[place] & bit)
+    return bool(bits[place] & bit)
 
 
 def _place(person: str) -> tuple[int, int]:

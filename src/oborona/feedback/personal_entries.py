@@ -59,11 +59,11 @@ def origin_from_journal(facts: Mapping[str, Any]) -> LabelOrigin | None:
     """
     if not isinstance(facts.get("author"), str):
         return None
-    found = {
+    identities = {
         name: facts.get(name) for name in ("author", "author_domain", "sender_proved", "login")
     }
     author, domain, sender, account = (
-        one if isinstance(one, str) else "" for one in found.values()
+        value if isinstance(value, str) else "" for value in identities.values()
     )
     proved = ProvedIdentity(
         author=author, author_domain=domain, sender=sender, account=account.lower()
@@ -90,7 +90,9 @@ def origin_from_message(message: Message, site: str, *, ours: bool) -> LabelOrig
             is there is ours.
     """
     claimed = message.from_.address if message.from_ else ""
-    list_id = next((one.value for one in message.entities if one.kind is EntityKind.LIST), "")
+    list_id = next(
+        (entity.value for entity in message.entities if entity.kind is EntityKind.LIST), ""
+    )
     proved = _said(message, site) if ours else _NOBODY
     return LabelOrigin(
         claimed=claimed,
@@ -107,7 +109,7 @@ def claimed_origin(origin: LabelOrigin) -> LabelOrigin:
 
 def _said(message: Message, site: str) -> ProvedIdentity:
     """Return what the topmost Authentication-Results of ours says of DMARC."""
-    values = (one.raw for one in message.headers if one.name == RESULTS)
+    values = (field.raw for field in message.headers if field.name == RESULTS)
     own = next(
         (
             raw
@@ -116,20 +118,20 @@ def _said(message: Message, site: str) -> ProvedIdentity:
         ),
         b"",
     )
-    said = dmarc_of(own)
+    own_result = dmarc_of(own)
     author = (
         mail_address(message.from_.address)
         if message.from_ and len(message.from_domains) <= 1
         else ""
     )
     domain = author.rpartition("@")[2]
-    if said.result is not AuthResult.PASS or not domain or said.domain != domain:
+    if own_result.result is not AuthResult.PASS or not domain or own_result.domain != domain:
         return _NOBODY
     return ProvedIdentity(author=author, author_domain=registrable(domain))
 
 
 def entries_from_label(
-    said: Said,
+    label: Said,
     origin: LabelOrigin,
     pieces: Sequence[Shingle],
     *,
@@ -140,49 +142,49 @@ def entries_from_label(
     """Return what follows from a word for the mail of who said it.
 
     Args:
-        said: spam or ham.
+        label: spam or ham.
         origin: of the message.
         pieces: of the message.
         person: who says it; nobody denies themselves.
         word: its id.
         now: Unix seconds, when it was said.
     """
-    spam = said is Said.SPAM
-    wanted: list[tuple[EntryAction, PersonalEntryKind, str, str]] = []
+    spam = label is Said.SPAM
+    candidates: list[tuple[EntryAction, PersonalEntryKind, str, str]] = []
     side = EntryAction.DENY if spam else EntryAction.ALLOW
     claimed = mail_address(origin.claimed)
     if origin.proved.author:
-        wanted.append((side, PersonalEntryKind.ADDRESS, origin.proved.author, ""))
+        candidates.append((side, PersonalEntryKind.ADDRESS, origin.proved.author, ""))
     elif claimed:
-        wanted.append(
+        candidates.append(
             (EntryAction.DENY if spam else EntryAction.LIFT, PersonalEntryKind.CLAIMED, claimed, "")
         )
         if not spam:
-            wanted.append((EntryAction.LIFT, PersonalEntryKind.ADDRESS, claimed, ""))
+            candidates.append((EntryAction.LIFT, PersonalEntryKind.ADDRESS, claimed, ""))
     if origin.proved.sender and not origin.proved.author:
-        wanted.append((side, PersonalEntryKind.SENDER, origin.proved.sender, ""))
+        candidates.append((side, PersonalEntryKind.SENDER, origin.proved.sender, ""))
     if origin.list_id:
-        known = spam or origin.list_domain
-        wanted.append(
+        trusted = spam or origin.list_domain
+        candidates.append(
             (
-                side if known else EntryAction.LIFT,
+                side if trusted else EntryAction.LIFT,
                 PersonalEntryKind.LIST,
                 origin.list_id,
                 origin.list_domain,
             )
         )
-    found: list[PersonalEntry] = []
-    for one, kind, value, beside in wanted:
+    entries: list[PersonalEntry] = []
+    for action, kind, value, beside in candidates:
         if (
-            one is EntryAction.DENY
+            action is EntryAction.DENY
             and kind is not PersonalEntryKind.CLAIMED
             and mail_address(value) == person
         ):
             continue
         try:
-            found.append(
+            entries.append(
                 entry(
-                    one,
+                    action,
                     kind,
                     value,
                     beside=beside,
@@ -195,5 +197,5 @@ def entries_from_label(
             continue
     values = text_values(pieces)
     if values:
-        found.append(of_text(side, values, time=now, source=PersonalEntrySource.WORD, word=word))
-    return found
+        entries.append(of_text(side, values, time=now, source=PersonalEntrySource.WORD, word=word))
+    return entries

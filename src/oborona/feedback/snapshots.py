@@ -87,10 +87,10 @@ def surplus_snapshots(snapshots: Sequence[WeightsSnapshot]) -> list[int]:
         snapshots: all of them, the newest first.
     """
     days: set[int] = set()
-    gone = []
-    for one in snapshots[NEWEST:]:
-        day = int(one.time // DAY_S)
+    surplus = []
+    for snapshot in snapshots[NEWEST:]:
+        day = int(snapshot.time // DAY_S)
         if day in days or len(days) >= DAYS:
-            gone.append(one.id)
+            surplus.append(snapshot.id)
         days.add(day)
-    return gone
+    return surplus

@@ -78,7 +78,7 @@ def feedback_statistics(
     Raises:
         StoreError: it can't be read.
     """
-    said = store.rows(
+    rows = store.rows(
         "SELECT kind, source, state, count(*) FROM word GROUP BY kind, source, state "
         "ORDER BY 1, 2, 3"
     )
@@ -89,7 +89,7 @@ def feedback_statistics(
         (persons,),
     )
     ((last,),) = store.rows("SELECT coalesce(max(time), 0) FROM word")
-    kept = store.rows("SELECT kind, count(*) FROM example GROUP BY kind")
+    examples = store.rows("SELECT kind, count(*) FROM example GROUP BY kind")
     margins = store.rows(
         (
             "SELECT margin, kind = 'spam' FROM word WHERE state = 'learned' AND margin IS NOT "
@@ -99,13 +99,13 @@ def feedback_statistics(
     )
     counted = tuple(
         LabelCount(kind=LabelKind(kind), source=source, state=LabelState(state), number=number)
-        for kind, source, state, number in said
+        for kind, source, state, number in rows
     )
     return FeedbackStatistics(
         said=counted,
         persons=tuple(PersonLabels(person=person, spam=spam, ham=ham) for person, spam, ham in top),
-        waiting=sum(one.number for one in counted if one.state is LabelState.QUEUED),
-        kept={kind.value: 0 for kind in LabelKind} | dict(kept),
+        waiting=sum(count.number for count in counted if count.state is LabelState.QUEUED),
+        kept={kind.value: 0 for kind in LabelKind} | dict(examples),
         last=last,
         agreement=model_agreement(
             [(calibration.probability(margin), bool(spam)) for margin, spam in margins]
@@ -128,12 +128,12 @@ def model_agreement(predictions: Sequence[tuple[float, bool]]) -> ModelAgreement
         wronged=wronged,
         bins=tuple(
             AgreementBin(
-                low=one.low,
-                high=one.high,
-                number=one.messages,
-                predicted=one.predicted,
-                happened=one.happened,
+                low=group.low,
+                high=group.high,
+                number=group.messages,
+                predicted=group.predicted,
+                happened=group.happened,
             )
-            for one in reliability(predictions)
+            for group in reliability(predictions)
         ),
     )

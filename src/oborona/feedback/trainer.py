@@ -88,7 +88,9 @@ class Trainer:
             self._forgot_at = float("-inf")
             self._whole = True
             self._runs = LabelRuns()
-            self._newest = max((one.position for one in self.lessons.snapshots()), default=0)
+            self._newest = max(
+                (snapshot.position for snapshot in self.lessons.snapshots()), default=0
+            )
             begun = WeightsRebuild(self.lessons, state, kept=kept)
             while not begun.step(AT_ONCE):
                 goes_on()
@@ -231,7 +233,7 @@ class Trainer:
         snapshots.write(
             snapshots.path_of(self._state, ident), self._file.image(), self._course.state()
         )
-        one = WeightsSnapshot(
+        snapshot = WeightsSnapshot(
             id=ident,
             time=self._clock(),
             why=why,
@@ -240,9 +242,11 @@ class Trainer:
             spam=header.spam,
             ham=header.ham,
         )
-        self.lessons.add_snapshot(one, self.lessons.standing().exact if exact is None else exact)
+        self.lessons.add_snapshot(
+            snapshot, self.lessons.standing().exact if exact is None else exact
+        )
         self._newest, self._snapshot_at = header.position, self._monotonic()
-        gone = snapshots.surplus_snapshots(self.lessons.snapshots())
-        self.lessons.drop_snapshots(gone)
-        for each in gone:
-            snapshots.remove(snapshots.path_of(self._state, each))
+        surplus = snapshots.surplus_snapshots(self.lessons.snapshots())
+        self.lessons.drop_snapshots(surplus)
+        for surplus_id in surplus:
+            snapshots.remove(snapshots.path_of(self._state, surplus_id))

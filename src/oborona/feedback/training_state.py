@@ -79,18 +79,21 @@ class TrainingState:
         recent: list[ContentExample] = []
         if state:
             try:
-                known = _STATE.decode(state)
+                trained = _STATE.decode(state)
                 recent = [
                     ContentExample(
-                        ContentFeatures.from_bytes(one.features), one.spam, one.weight, one.pull
+                        ContentFeatures.from_bytes(example.features),
+                        example.spam,
+                        example.weight,
+                        example.pull,
                     )
-                    for one in known.recent
+                    for example in trained.recent
                 ]
             except ValueError as error:
                 raise StoreError(f"the state of a learner can't be read: {error}") from error
-            self.spam, self.ham, self.calibration = known.spam, known.ham, known.calibration
-            self.persons = known.persons
-            self.predictions.extend(known.predictions)
+            self.spam, self.ham, self.calibration = trained.spam, trained.ham, trained.calibration
+            self.persons = trained.persons
+            self.predictions.extend(trained.predictions)
         self._learner = ContentLearner(weights, recent)
 
     def take(self, lesson: TrainingExample) -> float:
@@ -119,8 +122,8 @@ class TrainingState:
     def state(self) -> bytes:
         """Return what a course needs to go on from these weights."""
         recent = [
-            _Example(one.features.to_bytes(), one.spam, one.weight, one.pull)
-            for one in self._learner.recent
+            _Example(example.features.to_bytes(), example.spam, example.weight, example.pull)
+            for example in self._learner.recent
         ]
         return msgspec.msgpack.encode(
             _State(

@@ -71,10 +71,10 @@ class TrainingStore(FeedbackConnection):
 
         Within `transaction`, so that none is taken back meanwhile.
         """
-        found = self.rows(
+        rows = self.rows(
             f"{_LESSON} WHERE w.id > ? AND +w.state = 'queued' ORDER BY w.id LIMIT ?", (after, most)
         )
-        return [_lesson(row) for row in found]
+        return [_lesson(row) for row in rows]
 
     def learned_after(self, position: int) -> list[int]:
         """Return the words behind a place that were learned, in order."""
@@ -92,13 +92,13 @@ class TrainingStore(FeedbackConnection):
 
     def kept(self, kind: LabelKind, most: int) -> list[int]:
         """Return the words of a class that weights made anew are learned from, in order."""
-        found = self.rows(
+        rows = self.rows(
             "SELECT w.id FROM example e JOIN word w ON w.id = e.id WHERE e.kind = ? AND e.layout "
             "= ? AND w.state = 'learned'"
             " ORDER BY e.rank, e.id LIMIT ?",
             (kind, layout(), most),
         )
-        return sorted(ident for (ident,) in found)
+        return sorted(ident for (ident,) in rows)
 
     def lessons(self, idents: Sequence[int]) -> list[TrainingExample]:
         """Return the lessons of some words, in the order given.
@@ -106,10 +106,10 @@ class TrainingStore(FeedbackConnection):
         Those that are learned no more are left out.
         """
         marks = ", ".join("?" * len(idents))
-        found = self.rows(
+        rows = self.rows(
             f"{_LESSON} WHERE w.id IN ({marks}) AND w.state = 'learned'", tuple(idents)
         )
-        by_ident = {row[0]: _lesson(row) for row in found}
+        by_ident = {row[0]: _lesson(row) for row in rows}
         return [by_ident[ident] for ident in idents if ident in by_ident]
 
     def learned(self, margins: Iterable[tuple[int, float]], now: float) -> None:
@@ -161,20 +161,20 @@ class TrainingStore(FeedbackConnection):
             position: of the newest snapshot: what was learned since is needed to follow it.
             most: rows of a class to forget at once.
         """
-        gone = 0
+        removed = 0
         with self.transaction() as db:
             for kind in LabelKind:
-                (held,) = db.execute(
+                (number,) = db.execute(
                     "SELECT count(*) FROM example WHERE kind = ?", (kind,)
                 ).fetchone()
-                if held > room(kept):
-                    gone += db.execute(
+                if number > room(kept):
+                    removed += db.execute(
                         "DELETE FROM example WHERE id IN (SELECT id FROM example WHERE kind = ? "
                         "ORDER BY rank DESC, id DESC LIMIT ?)"
                         " AND id <= ?",
-                        (kind, min(held - room(kept), most), position),
+                        (kind, min(number - room(kept), most), position),
                     ).rowcount
-        return gone
+        return removed
 
     def forget_words(self, before: float, most: int) -> int:
         """Forget words of long ago of which no example is kept; return how many.
@@ -189,40 +189,40 @@ class TrainingStore(FeedbackConnection):
                 for ident, position, words in self._snapshot_words()
                 if self.held(position) == words
             ]
-            gone = db.execute(
+            rows_removed = db.execute(
                 "DELETE FROM word WHERE id IN (SELECT w.id FROM word w WHERE w.time < ? AND "
                 "w.state <> 'queued'"
                 " AND NOT EXISTS (SELECT 1 FROM example e WHERE e.id = w.id) LIMIT ?)",
                 (before, most),
             ).rowcount
-            if gone:  # which makes no snapshot untrue
+            if rows_removed:  # which makes no snapshot untrue
                 for ident, position, _ in self._snapshot_words():
                     if ident in true:
                         db.execute(
                             "UPDATE snapshot SET words = ? WHERE id = ?",
                             (self.held(position), ident),
                         )
-        return gone
+        return rows_removed
 
     def _snapshot_words(self) -> list[tuple[int, int, str]]:
         return self.rows("SELECT id, position, words FROM snapshot")
 
     def by_state(self) -> dict[tuple[str, str], int]:
         """Return how many labels there are, by state and kind."""
-        found = self.rows("SELECT state, kind, count(*) FROM word GROUP BY state, kind")
-        return {(state, kind): number for state, kind, number in found}
+        rows = self.rows("SELECT state, kind, count(*) FROM word GROUP BY state, kind")
+        return {(state, kind): number for state, kind, number in rows}
 
     def held(self, position: int) -> str:
         """Return which words up to a place are learned, in few numbers."""
-        ((held,),) = self.rows(HELD, (position,))
-        return str(held)
+        ((state,),) = self.rows(HELD, (position,))
+        return str(state)
 
     def snapshots(self) -> list[WeightsSnapshot]:
         """Return the snapshots, the newest first."""
-        found = self.rows(
+        rows = self.rows(
             "SELECT id, time, why, position, epoch, spam, ham FROM snapshot ORDER BY id DESC"
         )
-        return [WeightsSnapshot(*row) for row in found]
+        return [WeightsSnapshot(*row) for row in rows]
 
     def resumable_snapshots(self) -> list[WeightsSnapshot]:
         """Return the snapshots that hold exactly the words that stand, as far as they go, and from
@@ -234,9 +234,9 @@ class TrainingStore(FeedbackConnection):
             if self.held(position) == words
         }
         return [
-            one
-            for one in self.snapshots()
-            if one.id in true and not self._forgotten_after(one.position)
+            snapshot
+            for snapshot in self.snapshots()
+            if snapshot.id in true and not self._forgotten_after(snapshot.position)
         ]
 
     def _forgotten_after(self, position: int) -> bool:
@@ -249,25 +249,25 @@ class TrainingStore(FeedbackConnection):
 
     def next_snapshot(self) -> int:
         """Return the id that the next snapshot will have."""
-        found = self.rows("SELECT seq FROM sqlite_sequence WHERE name = 'snapshot'")
-        return int(found[0][0]) + 1 if found else 1
+        rows = self.rows("SELECT seq FROM sqlite_sequence WHERE name = 'snapshot'")
+        return int(rows[0][0]) + 1 if rows else 1
 
-    def add_snapshot(self, one: WeightsSnapshot, exact: int) -> None:
+    def add_snapshot(self, snapshot: WeightsSnapshot, exact: int) -> None:
         """Note a snapshot.
 
         Args:
-            one: the snapshot, of weights that hold what was learned up to its position.
+            snapshot: the snapshot, of weights that hold what was learned up to its position.
             exact: the edit that these weights follow; where there was another since, nobody goes on
                 from it by himself.
         """
         with self.transaction() as db:
-            words = self.held(one.position) if self.standing().edits == exact else ""
+            words = self.held(snapshot.position) if self.standing().edits == exact else ""
             db.execute(
                 (
                     "INSERT INTO snapshot (id, time, why, position, epoch, spam, ham, words) "
                     "VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
                 ),
-                (*one, words),
+                (*snapshot, words),
             )
 
     def drop_snapshots(self, idents: Iterable[int]) -> None:

@@ -117,7 +117,7 @@ def of_trap(address: str, pieces: Sequence[Shingle]) -> tuple[bytes, bytes]:
         address: of the trap.
         pieces: of the message.
     """
-    network = next((one.hash for one in pieces if one.type == ShingleType.CLIENT_NETWORK), 0)
+    network = next((piece.hash for piece in pieces if piece.type == ShingleType.CLIENT_NETWORK), 0)
     return _voice(b"trap", address.lower()), _voice(b"network", f"{network:x}")
 
 
@@ -140,16 +140,16 @@ def independent(
     """
     if not voices:
         return list(pieces)
-    found = []
-    for one in pieces:
-        speak = voices[:1] if one.type in SENDERS else voices
-        span = DAY_S if len(voices) == 1 or one.type in SENDERS or one.type in TEXTS else KEPT_S
-        key = _key(one)
-        if any(db.execute(_SPOKE, (who, key, now - span)).fetchone() for who in speak):
+    spoken = []
+    for piece in pieces:
+        speak = voices[:1] if piece.type in SENDERS else voices
+        span = DAY_S if len(voices) == 1 or piece.type in SENDERS or piece.type in TEXTS else KEPT_S
+        key = _key(piece)
+        if any(db.execute(_SPOKE, (person, key, now - span)).fetchone() for person in speak):
             continue
-        db.executemany(_SPEAK, [(who, key, now, word) for who in speak])
-        found.append(one)
-    return found
+        db.executemany(_SPEAK, [(person, key, now, word) for person in speak])
+        spoken.append(piece)
+    return spoken
 
 
 def forget(db: sqlite3.Connection, before: float) -> None:

@@ -81,11 +81,11 @@ class WeightsFile:
         try:
             descriptor = os.open(path, (os.O_RDWR if write else os.O_RDONLY) | os.O_CLOEXEC)
             try:
-                found = os.fstat(descriptor)
-                self.inode = (found.st_dev, found.st_ino)
-                if found.st_size < HEADER_BYTES + Weights.SIZE:
+                state = os.fstat(descriptor)
+                self.inode = (state.st_dev, state.st_ino)
+                if state.st_size < HEADER_BYTES + Weights.SIZE:
                     raise StoreError(
-                        f"{path}: {found.st_size} octets are no weights: cut short, or not ours"
+                        f"{path}: {state.st_size} octets are no weights: cut short, or not ours"
                     )
                 access = mmap.ACCESS_WRITE if write else mmap.ACCESS_READ
                 self._map = mmap.mmap(descriptor, HEADER_BYTES + Weights.SIZE, access=access)

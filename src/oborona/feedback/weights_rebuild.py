@@ -55,17 +55,17 @@ class WeightsRebuild:
         self.standing = lessons.standing()
         self.exact = self.standing.edits
         self.margins: list[tuple[int, float]] = []
-        found = (
+        start = (
             _point_of_departure(lessons, state)
             if self.standing.scratch <= self.standing.exact
             else None
         )
-        if found is not None:
-            snapshot, held = found
+        if start is not None:
+            snapshot, file = start
             self.position = snapshot.position
             self._todo = lessons.learned_after(self.position)
             self.same = snapshot.epoch == self.standing.epoch and self.exact == self.standing.exact
-            header, weights, more = held.header, held.weights, held.more
+            header, weights, more = file.header, file.weights, file.more
         else:
             self.position = lessons.last_learned()
             self._todo = training_order(
@@ -134,12 +134,12 @@ def header_of(
 def _point_of_departure(
     lessons: TrainingStore, state: Path
 ) -> tuple[WeightsSnapshot, UnpackedSnapshot] | None:
-    for one in lessons.resumable_snapshots():
-        path = snapshots.path_of(state, one.id)
+    for snapshot in lessons.resumable_snapshots():
+        path = snapshots.path_of(state, snapshot.id)
         try:
-            return one, snapshots.read(path)
+            return snapshot, snapshots.read(path)
         except StoreError as error:
-            log.warning("snapshot %d is passed over: %s", one.id, error)
+            log.warning("snapshot %d is passed over: %s", snapshot.id, error)
     return None
 
 

@@ -68,13 +68,13 @@ _PACK: Final = msgspec.msgpack.Encoder()
 _UNPACK: Final = msgspec.msgpack.Decoder(VerdictEvidence)
 
 
-def pack_evidence(one: VerdictEvidence) -> bytes:
+def pack_evidence(evidence: VerdictEvidence) -> bytes:
     """Return it as it is stored."""
     try:
-        octets = _PACK.encode(one)
+        octets = _PACK.encode(evidence)
     except UnicodeEncodeError:  # a lone surrogate in a name that a list was asked about
         octets = _PACK.encode(
-            msgspec.structs.replace(one, listings=tuple(map(_unicode, one.listings)))
+            msgspec.structs.replace(evidence, listings=tuple(map(_unicode, evidence.listings)))
         )
     return zlib.compress(octets, FASTEST)
 

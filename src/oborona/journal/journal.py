@@ -296,7 +296,7 @@ class JournalWriter(JournalReader):
             async with self._transaction:
                 try:
                     await self._begin()
-                    gone = await retention.delete_oldest(
+                    deleted = await retention.delete_oldest(
                         self._db,
                         cutoff=cutoff,
                         evidence_cutoff=evidence_cutoff,
@@ -311,7 +311,7 @@ class JournalWriter(JournalReader):
                 await retention.shrink(self._db)
         except sqlite_file.ERRORS as error:
             raise schema.classify_error(error, self.path) from error
-        return gone
+        return deleted
 
     async def _begin(self) -> None:
         """Begin a transaction in the file that has the journal's name: one that is gone is begun
@@ -361,7 +361,7 @@ class JournalWriter(JournalReader):
         while self._waiting and failure is None:
             batch = [self._waiting.popleft() for _ in range(min(BATCH_ROWS, len(self._waiting)))]
             try:
-                await self._write([one.row for one in batch])
+                await self._write([entry.row for entry in batch])
             except sqlite_file.ERRORS as error:
                 failure = schema.classify_error(error, self.path)
             except StoreError as error:
@@ -370,7 +370,7 @@ class JournalWriter(JournalReader):
                 _log.exception("journal: a fault of ours; the entries wait")
                 failure = StoreError(f"{self.path}: {error}")
             else:
-                self._waiting_bytes -= sum(one.row.bytes for one in batch)
+                self._waiting_bytes -= sum(entry.row.bytes for entry in batch)
                 self._drop_spooled()
                 continue
             self._waiting.extendleft(reversed(batch))
@@ -467,9 +467,9 @@ class JournalWriter(JournalReader):
         self.written += added
         for version in policies:
             self._policies.pop(version, None)
-        known = sum(isinstance(row, rows.EntryRow) for row in fresh) - added
-        if known:
-            _log.warning("journal: %d entries were there already, or share an id", known)
+        duplicates = sum(isinstance(row, rows.EntryRow) for row in fresh) - added
+        if duplicates:
+            _log.warning("journal: %d entries were there already, or share an id", duplicates)
         return added
 
     async def _unknown(self, batch: Sequence[Waiting]) -> list[Waiting]:
@@ -477,9 +477,11 @@ class JournalWriter(JournalReader):
         file that is written.
         """
         idents = json.dumps([row.ident for row in batch if isinstance(row, rows.EntryRow)])
-        known = {number for (number,) in await self._db.execute_fetchall(_KNOWN, (idents,))}
+        idents_known = {number for (number,) in await self._db.execute_fetchall(_KNOWN, (idents,))}
         return [
-            row for row in batch if not isinstance(row, rows.EntryRow) or row.ident not in known
+            row
+            for row in batch
+            if not isinstance(row, rows.EntryRow) or row.ident not in idents_known
         ]
 
     def _drop_excess(self) -> None:

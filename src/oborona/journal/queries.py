@@ -102,8 +102,8 @@ class JournalReader:
         Raises:
             StoreError: the file cannot be read.
         """
-        found = await self._entries(f"{ENTRIES} WHERE v.id = ?", (number,))
-        return found[0] if found else None
+        entries = await self._entries(f"{ENTRIES} WHERE v.id = ?", (number,))
+        return entries[0] if entries else None
 
     async def late(self, number: int) -> LateFindings | None:
         """Return what was found late in a message; None when nothing was, or it was purged.
@@ -111,8 +111,11 @@ class JournalReader:
         Raises:
             StoreError: the file cannot be read.
         """
-        found = await self._fetch(f"SELECT {rows.LATE_COLUMNS} FROM late WHERE id = ?", (number,))  # noqa: S608 - names of ours
-        return rows.unpack_late(found[0]) if found else None
+        rows_read = await self._fetch(
+            f"SELECT {rows.LATE_COLUMNS} FROM late WHERE id = ?",  # noqa: S608 - names of ours
+            (number,),
+        )
+        return rows.unpack_late(rows_read[0]) if rows_read else None
 
     async def went(self, number: int) -> list[CopyDelivery]:
         """Return where the copies of a message went, in that order, as far as the delivery door has
@@ -121,11 +124,11 @@ class JournalReader:
         Raises:
             StoreError: the file cannot be read.
         """
-        found = await self._fetch(
+        rows_read = await self._fetch(
             f"SELECT {rows.WENT_COLUMNS} FROM went WHERE id = ? ORDER BY time LIMIT {COPIES}",  # noqa: S608 - names of ours
             (number,),
         )
-        return [rows.unpack_went(row) for row in found]
+        return [rows.unpack_went(row) for row in rows_read]
 
     async def arrived(self, after: int, most: int = CHUNK) -> list[JournalArrival]:
         """Return the next messages that passed, and those in which something was found late, in the
@@ -141,11 +144,11 @@ class JournalReader:
         Raises:
             StoreError: the file cannot be read.
         """
-        found = await self._fetch(
+        rows_read = await self._fetch(
             "SELECT place, id, late FROM arrival WHERE place > ? ORDER BY place LIMIT ?",
             (after, most),
         )
-        return [JournalArrival(place, number, bool(late)) for place, number, late in found]
+        return [JournalArrival(place, number, bool(late)) for place, number, late in rows_read]
 
     async def last_place(self) -> int:
         """Return the place of the last arrival; what is behind it is yet to come.
@@ -199,10 +202,10 @@ class JournalReader:
         """
         last = ident.first_id_at(when) - 1
         while True:
-            found = await self._fetch(
+            rows_read = await self._fetch(
                 f"{ENTRIES} WHERE v.id > ? ORDER BY v.id LIMIT {CHUNK}", (last,)
             )
-            for row in found:
+            for row in rows_read:
                 last = row[0]
                 try:
                     entry = entry_of(row)
@@ -210,7 +213,7 @@ class JournalReader:
                     yield last
                 else:
                     yield entry
-            if len(found) < CHUNK:
+            if len(rows_read) < CHUNK:
                 return
 
     async def clients(self, after: int, before: int, most: int = CHUNK) -> list[tuple[int, str]]:
@@ -220,11 +223,13 @@ class JournalReader:
         Raises:
             StoreError: the file cannot be read.
         """
-        found = await self._fetch(
+        rows_read = await self._fetch(
             "SELECT id, client_ip FROM verdict WHERE id > ? AND id < ? ORDER BY id DESC LIMIT ?",
             (after, before, most),
         )
-        return [(number, address if isinstance(address, str) else "") for number, address in found]
+        return [
+            (number, address if isinstance(address, str) else "") for number, address in rows_read
+        ]
 
     async def count_since(self, when: float) -> int:
         """Return how many entries there are from a time on.
@@ -248,8 +253,8 @@ class JournalReader:
             StoreError: the file cannot be read, or what it holds of a policy is damaged.
         """
         try:
-            found = await self._fetch("SELECT version, rules FROM policy ORDER BY place")
-            return {version: rows.unpack_asks(stored) for version, stored in found}
+            policies = await self._fetch("SELECT version, rules FROM policy ORDER BY place")
+            return {version: rows.unpack_asks(stored) for version, stored in policies}
         except ValueError as error:
             raise StoreError(
                 f"{self.path}: what it knows of policies is damaged: {error}"
@@ -265,15 +270,15 @@ class JournalReader:
         return int(number)
 
     async def _entries(self, sql: str, values: Iterable[object]) -> list[JournalEntry]:
-        found = []
+        rows_read = []
         for row in await self._fetch(sql, values):
             try:
-                found.append(entry_of(row))
+                rows_read.append(entry_of(row))
             except DAMAGED as error:
                 raise StoreError(
                     f"{self.path}: the entry {ident.to_text(row[0])} is damaged: {error}"
                 ) from error
-        return found
+        return rows_read
 
     async def _fetch(self, sql: str, values: Iterable[object] = ()) -> list[tuple[Any, ...]]:
         try:

@@ -124,7 +124,7 @@ def parse_query(text: str, now: float) -> JournalQuery:
     if len(terms) > MOST_TERMS:
         raise BadQuery(f"more than {MOST_TERMS} words")
     return JournalQuery(
-        terms=tuple(one for one in terms if one.text),
+        terms=tuple(term for term in terms if term.text),
         bounds=tuple(bounds),
         since=since,
         until=until,
@@ -136,8 +136,8 @@ def parse_span(text: str) -> float | None:
 
     None where it is none.
     """
-    found = _SPAN.fullmatch(text.strip().lower())
-    return None if found is None else float(int(found[1]) * _UNITS[found[2]])
+    match = _SPAN.fullmatch(text.strip().lower())
+    return None if match is None else float(int(match[1]) * _UNITS[match[2]])
 
 
 def parse_moment(text: str, now: float, *, end: bool = False) -> float:
@@ -167,8 +167,8 @@ def parse_moment(text: str, now: float, *, end: bool = False) -> float:
 def _split(text: str) -> Iterator[tuple[bool, str, str, str]]:
     """Yield sign, name of a field, mark behind it, and word."""
     clean = text.replace("\0", " ").encode("utf-8", "replace").decode()
-    for found in _WORDS.finditer(clean):
-        sign, name, mark, phrase, word = found.groups()
+    for match in _WORDS.finditer(clean):
+        sign, name, mark, phrase, word = match.groups()
         yield bool(sign), name or "", mark or "", (phrase or word or "")[:TEXT_LENGTH]
 
 
@@ -179,12 +179,12 @@ def _number(text: str) -> float:
 
 
 def _verdict(text: str) -> str:
-    found = VERDICTS.get(text.lower())
-    if found is None:
+    match = VERDICTS.get(text.lower())
+    if match is None:
         raise BadQuery(
             f"verdict: {text[:50]!a} is none of {', '.join(action.value for action in Action)}"
         )
-    return found.value
+    return match.value
 
 
 def _client(text: str) -> str:

@@ -38,17 +38,17 @@ async def delete_oldest(
     Returns:
         How many entries, and evidence alone, went; or arrivals, where those are more.
     """
-    gone = await _entries(db, cutoff, max_rows, limit)
-    if gone < limit:
-        gone += await _evidence(db, evidence_cutoff, limit - gone)
-    gone = max(gone, await _arrivals(db, arrival_cutoff, max_rows, limit))
+    deleted = await _entries(db, cutoff, max_rows, limit)
+    if deleted < limit:
+        deleted += await _evidence(db, evidence_cutoff, limit - deleted)
+    deleted = max(deleted, await _arrivals(db, arrival_cutoff, max_rows, limit))
     # `newest` is the highest id that used a list, so no evidence left can need one below the lowest
     # id left.
     await db.execute(
         "DELETE FROM names WHERE newest < ifnull((SELECT min(id) FROM evidence), "
         "9223372036854775807)"
     )
-    return gone
+    return deleted
 
 
 async def shrink(db: aiosqlite.Connection) -> None:
@@ -67,9 +67,9 @@ async def shrink(db: aiosqlite.Connection) -> None:
 async def _entries(db: aiosqlite.Connection, cutoff: int, max_rows: int, limit: int) -> int:
     ((total,),) = await _fetch(db, "SELECT rows FROM tally")
     oldest = [
-        one for (one,) in await _fetch(db, "SELECT id FROM verdict ORDER BY id LIMIT ?", limit)
+        ident for (ident,) in await _fetch(db, "SELECT id FROM verdict ORDER BY id LIMIT ?", limit)
     ]
-    going: int = max(sum(one < cutoff for one in oldest), min(total - max_rows, len(oldest)))
+    going: int = max(sum(ident < cutoff for ident in oldest), min(total - max_rows, len(oldest)))
     if going <= 0:
         return 0
     last = oldest[going - 1]

@@ -203,11 +203,14 @@ def pack(entry: JournalEntry) -> EntryRow:
         None if entry.would is None else to_json(entry.would),
         pack_text(entry.header_from[:SUBJECT_LENGTH]),
     )
-    kept = None if entry.kept is None else pack_evidence(entry.kept)
+    evidence_packed = None if entry.kept is None else pack_evidence(entry.kept)
     size = sum(
-        map(len, (recipients, rules, findings, facts, shingles, kept or b"")), _OVERHEAD_BYTES
+        map(len, (recipients, rules, findings, facts, shingles, evidence_packed or b"")),
+        _OVERHEAD_BYTES,
     )
-    return EntryRow(verdict, (entry.id, findings, shape, facts, shingles, kept), shape, names, size)
+    return EntryRow(
+        verdict, (entry.id, findings, shape, facts, shingles, evidence_packed), shape, names, size
+    )
 
 
 def unpack(
@@ -225,7 +228,14 @@ def unpack(
         ident, when, action, score, line, decided_by, partial, policy_version, size, queue_id, message_id, _,
         client_ip, helo, sender, login, recipients, subject, rules, would, header_from,
     ) = verdict  # fmt: skip
-    _, findings, shape, facts, shingles, kept = evidence or (0, "[]", None, "{}", b"", None)
+    _, findings, shape, facts, shingles, evidence_packed = evidence or (
+        0,
+        "[]",
+        None,
+        "{}",
+        b"",
+        None,
+    )
     return JournalEntry(
         id=ident,
         time=when,
@@ -250,7 +260,7 @@ def unpack(
         shingles=unpack_shingles(shingles),
         would=None if would is None else from_json(would, _WOULD),
         header_from=unpack_text(header_from),
-        kept=None if kept is None else unpack_evidence(kept),
+        kept=None if evidence_packed is None else unpack_evidence(evidence_packed),
     )
 
 
@@ -305,9 +315,9 @@ def _pack_facts(facts: dict[str, object]) -> tuple[int | None, tuple[str, ...], 
 def _unpack_facts(facts: str | bytes, names: str | bytes | None) -> dict[str, Any]:
     if names is None:
         return from_json(facts, _OBJECT)
-    known = _names(names)
+    columns = _names(names)
     values: list[Any] = from_json(facts, _ARRAY)
-    return dict(zip(known, values, strict=False))
+    return dict(zip(columns, values, strict=False))
 
 
 @lru_cache(maxsize=64)

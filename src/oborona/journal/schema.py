@@ -214,10 +214,10 @@ def classify_error(error: Exception, path: Path) -> StoreError:
 
     Of damage, leave a note for the keeper, who looks at all of the file.
     """
-    found = explained_error(error, path)
-    if isinstance(found, SqliteFileDamaged):
-        mark_suspect(path, str(found))
-    return found
+    fault = explained_error(error, path)
+    if isinstance(fault, SqliteFileDamaged):
+        mark_suspect(path, str(fault))
+    return fault
 
 
 def mark_suspect(path: Path, why: str) -> None:
@@ -250,9 +250,9 @@ def _damage(path: Path, doubt: str) -> SqliteFileDamaged | None:
                 return SqliteFileDamaged(f"{path}: is damaged (it is shorter than its pages)")
             # the second reads indexes, too
             for check in ("quick_check", "integrity_check") if doubt else ():
-                (found,) = db.execute(f"PRAGMA {check}(1)").fetchone()
-                if found != "ok":
-                    return SqliteFileDamaged(f"{path}: is damaged ({found})")
+                (answer,) = db.execute(f"PRAGMA {check}(1)").fetchone()
+                if answer != "ok":
+                    return SqliteFileDamaged(f"{path}: is damaged ({answer})")
     except SqliteFileDamaged as damage:
         return damage
     except (TypeError, ValueError, OverflowError) as error:  # what should be a number is none

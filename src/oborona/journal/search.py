@@ -123,9 +123,9 @@ class JournalSearch:
         sql = f"SELECT {COLUMNS} FROM verdict WHERE {where} ORDER BY id DESC LIMIT ?"  # noqa: S608 - made of names of ours
         try:
             for row in self._db.execute(sql, (*values, most)):
-                found = _found(row)
-                if found is not None:
-                    yield found
+                entry = _found(row)
+                if entry is not None:
+                    yield entry
         except sqlite_file.ERRORS as error:
             raise schema.classify_error(error, self._path) from error
 
@@ -135,10 +135,10 @@ class JournalSearch:
         None where it has none.
         """
         try:
-            found = self._db.execute("SELECT time FROM verdict ORDER BY id LIMIT 1").fetchone()
+            row = self._db.execute("SELECT time FROM verdict ORDER BY id LIMIT 1").fetchone()
         except sqlite_file.ERRORS as error:
             raise schema.classify_error(error, self._path) from error
-        return None if found is None else float(found[0])
+        return None if row is None else float(row[0])
 
 
 def condition(query: JournalQuery) -> Condition:
@@ -155,9 +155,9 @@ def condition(query: JournalQuery) -> Condition:
         parts.append(f"score {bound.sign} ?")
         values.append(bound.score)
     for term in query.terms:
-        sql, given = _of_term(term)
+        sql, arguments = _of_term(term)
         parts.append(f"NOT ifnull(({sql}), 0)" if term.negated else f"({sql})")
-        values += given
+        values += arguments
     return " AND ".join(parts) or "1", values
 
 
@@ -198,9 +198,9 @@ def _anywhere(text: str) -> Condition:
     number = _number(text)
     if number is not None:
         more.append(("id = ?", [number]))
-    for one, given in more:
-        sql += f" OR {one}"
-        values += given
+    for expression, arguments in more:
+        sql += f" OR {expression}"
+        values += arguments
     return sql, values
 
 
@@ -234,8 +234,8 @@ def _message(text: str) -> Condition:
 
 def _number(text: str) -> int | None:
     """Return the id that a word names: bare, or signed as X-Mras-Id has it."""
-    found = _SIGNED.fullmatch(text)
-    return None if found is None else ident.from_text(found[1])
+    match = _SIGNED.fullmatch(text)
+    return None if match is None else ident.from_text(match[1])
 
 
 def _escaped(text: str) -> str:

@@ -118,15 +118,15 @@ class OrphanSpool:
             data = os.pread(self._descriptor, size, 0)
         except OSError as error:
             raise StoreError(f"cannot read {self.path}: {error}") from error
-        found, unread = decode_all(data)
-        for one in unread:
-            if one.torn:
+        records, unread = decode_all(data)
+        for gap in unread:
+            if gap.torn:
                 _log.warning(
                     "journal: %s: its last %d bytes are no whole record and are cut: it was being "
                     "written"
                     " when its process died, and nobody was answered",
                     self.path.name,
-                    one.size,
+                    gap.size,
                 )
             else:
                 self._damaged = True
@@ -136,11 +136,11 @@ class OrphanSpool:
                         "aside, those behind them are taken"
                     ),
                     self.path.name,
-                    one.size,
-                    one.offset,
-                    one.why,
+                    gap.size,
+                    gap.offset,
+                    gap.why,
                 )
-        return found
+        return records
 
     def remove(self) -> None:
         """Remove the file, once SQLite has its rows.

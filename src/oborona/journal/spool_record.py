@@ -85,20 +85,20 @@ def decode_all(data: bytes) -> tuple[list[Spooled], list[UnreadableBytes]]:
 
     What is damaged is skipped to the next whole record.
     """
-    found: list[Spooled] = []
+    records: list[Spooled] = []
     unread: list[UnreadableBytes] = []
     at = 0
     while at < len(data):
-        one, why = _record(data, at)
-        if one is not None:
-            row, at = one
-            found.append(row)
+        record, why = _record(data, at)
+        if record is not None:
+            row, at = record
+            records.append(row)
             continue
         following = _next_whole(data, at)
         torn = why == _SHORT and following == len(data)
         unread.append(UnreadableBytes(at, following - at, torn, why))
         at = following
-    return found, unread
+    return records, unread
 
 
 _SHORT: Final = "it is cut short"

@@ -38,26 +38,26 @@ async def take_over(folder: Path, write: Write) -> None:
         folder: of the spools.
         write: writes into the journal; a row that is there already stays as it is.
     """
-    told = ""
+    trouble_told = ""
     while True:
         try:
             unread: StoreError | None = None
-            for one in orphan_spools(folder):
-                with closing(one):
+            for spool in orphan_spools(folder):
+                with closing(spool):
                     try:
-                        await _take_over_file(one, write)
+                        await _take_over_file(spool, write)
                     except StoreError as error:  # those behind it do not wait for it
                         unread = unread or error
             if unread is not None:
                 raise unread  # noqa: TRY301 - what is said of any of them
-            told = ""
+            trouble_told = ""
         except StoreError as error:
-            if str(error) != told:
-                told = str(error)
+            if str(error) != trouble_told:
+                trouble_told = str(error)
                 _log.error("journal: what a dead process has left waits: %s", error)
         except Exception as error:  # noqa: BLE001 - the barrier of this task
-            if str(error) != told:
-                told = str(error)
+            if str(error) != trouble_told:
+                trouble_told = str(error)
                 _log.error(
                     "journal: a fault of ours; what a dead process has left waits", exc_info=error
                 )
@@ -68,9 +68,9 @@ async def _take_over_file(file: OrphanSpool, write: Write) -> None:
     """Write the rows of a file, then remove it: killed between the two, the next one writes none of
     them twice.
     """
-    found = await asyncio.to_thread(file.rows)
-    policies = {row.version: unpack_asks(row.asks) for row in found if isinstance(row, PolicyRow)}
-    rows = [row for row in found if not isinstance(row, PolicyRow)]
+    records = await asyncio.to_thread(file.rows)
+    policies = {row.version: unpack_asks(row.asks) for row in records if isinstance(row, PolicyRow)}
+    rows = [row for row in records if not isinstance(row, PolicyRow)]
     entries = 0
     for at in range(0, len(rows), AT_ONCE):
         entries += await write(rows[at : at + AT_ONCE], policies)

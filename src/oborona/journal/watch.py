@@ -48,7 +48,7 @@ def _wanted(path: Path, rested: float) -> bool:
 
 
 async def _watch(path: Path, stop: asyncio.Event, look_s: float, rest_s: float) -> None:
-    told, rested = "", 0.0
+    trouble_told, rested = "", 0.0
     while not stop.is_set():
         await asyncio.sleep(look_s)
         rested -= look_s
@@ -57,11 +57,11 @@ async def _watch(path: Path, stop: asyncio.Event, look_s: float, rest_s: float) 
         try:
             if await asyncio.to_thread(schema.prepare, path) is None:
                 rested = rest_s
-            told = ""
+            trouble_told = ""
         except StoreError as error:
-            if str(error) != told:
+            if str(error) != trouble_told:
                 log.error("the journal can't be looked at: %s", error)  # noqa: TRY400 - the error says where
-            told = str(error)
+            trouble_told = str(error)
         except Exception:
             log.exception("the journal can't be looked at: a fault of ours")
             rested = rest_s

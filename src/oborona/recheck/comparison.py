@@ -117,9 +117,9 @@ class VerdictComparison:
             self._rule(pair.after.decided_by).decided_after += 1
         if change := pair.change:
             self.changes[change] += 1
-            there = self.examples.setdefault(change, [])
-            if len(there) < self._most:
-                there.append(pair)
+            pairs = self.examples.setdefault(change, [])
+            if len(pairs) < self._most:
+                pairs.append(pair)
 
     def leave_out(self, why: str) -> None:
         """Count a message of which nothing can be said."""
@@ -127,9 +127,10 @@ class VerdictComparison:
 
     def differing_rules(self) -> Iterable[tuple[str, RuleChange]]:
         """Return the rules of which anything became, those with most changed hits first."""
-        found = [(name, rule) for name, rule in self.rules.items() if rule.differs]
+        differing = [(name, rule) for name, rule in self.rules.items() if rule.differs]
         return sorted(
-            found, key=lambda one: (-(one[1].gained + one[1].lost), -one[1].unjudged, one[0])
+            differing,
+            key=lambda pair: (-(pair[1].gained + pair[1].lost), -pair[1].unjudged, pair[0]),
         )
 
     def _rule(self, name: str) -> RuleChange:

@@ -53,13 +53,15 @@ class RuleIndex:
         )
         self._hanging: dict[str, list[str]] = {}  # rule or condition → rules that hang on it
         for name, others in rule_dependencies(policy).items():
-            for other in others if name in self.rules else ():
-                self._hanging.setdefault(other, []).append(name)
+            for dependent in others if name in self.rules else ():
+                self._hanging.setdefault(dependent, []).append(name)
 
     def hung(self, names: Iterable[str]) -> dict[str, str]:
         """Return the rules that hang on others, with why that is of interest."""
         return {
-            other: HANGS.format(name) for name in names for other in self._hanging.get(name, ())
+            dependent: HANGS.format(name)
+            for name in names
+            for dependent in self._hanging.get(name, ())
         }
 
     def failed(self, errors: Iterable[str]) -> dict[str, str]:
@@ -116,12 +118,12 @@ class EntryEvaluator(Evaluator, kw_only=True):
             for function in scripts.functions
             if function.stage.order <= stage.order and function.named & unkept
         }
-        there = facts.findings & blind.keys()
+        present = facts.findings & blind.keys()
         stale = with_values(plain, findings=plain.findings.difference(checks))
-        fresh = scripts.judge(stale, stage, SkippedFunctions(frozenset(blind), there))
-        kept = there | (facts.findings & {SCRIPT_FAILED} if blind else frozenset())
+        fresh = scripts.judge(stale, stage, SkippedFunctions(frozenset(blind), present))
+        untouched = present | (facts.findings & {SCRIPT_FAILED} if blind else frozenset())
         findings = {
-            finding.name: finding for finding in self.entry.findings if finding.name in kept
+            finding.name: finding for finding in self.entry.findings if finding.name in untouched
         }
         findings |= {finding.name: finding for finding in fresh.findings}
         asking = {
@@ -130,7 +132,7 @@ class EntryEvaluator(Evaluator, kw_only=True):
             if function.rule is not None and function.enabled
         }
         self.blind = asking | self.index.hung(asking)
-        names = facts.findings.difference(checks) | findings.keys() | kept
+        names = facts.findings.difference(checks) | findings.keys() | untouched
         return fresh._replace(
             facts=with_values(facts, findings=names),
             findings=tuple(findings[name] for name in checks if name in findings),

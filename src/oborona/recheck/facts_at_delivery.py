@@ -60,12 +60,12 @@ class _KnownThen(MessageCounts):
 
     __slots__ = ("_robotic",)
 
-    def __init__(self, kept: VerdictEvidence) -> None:
-        super().__init__(away=kept.away)
-        for kind, rows in kept.counts:
+    def __init__(self, evidence: VerdictEvidence) -> None:
+        super().__init__(away=evidence.away)
+        for kind, rows in evidence.counts:
             self._rows.setdefault(kind, []).extend(rows)
-        self._robotic = kept.robotic
-        self.pinned = kept.pinned
+        self._robotic = evidence.robotic
+        self.pinned = evidence.pinned
 
     def robotic(self, kind: int) -> float | None:
         """Return how regularly a type of piece came.
@@ -117,25 +117,27 @@ def facts_then(entry: JournalEntry) -> Facts | None:
         facts = msgspec.convert(entry.facts, _then())
     except msgspec.ValidationError:
         facts = _mended(entry.facts)
-    if any(type(one) is UnkeptFact for one in _NEEDED(facts)):
+    if any(type(value) is UnkeptFact for value in _NEEDED(facts)):
         return None
     msgspec.structs.force_setattr(facts, "known", _KnownThen(entry.kept))  # nobody else has it yet
     # a fact that is younger than entries, and is read off their counts
     if type(getattr(facts, "mass_earlier")) is UnkeptFact and entry.kept.counts:  # noqa: B009 - of another type than it says
         earlier = facts.known.copies(RuleWindow.EARLIER, Metric.SEEN)
         msgspec.structs.force_setattr(facts, "mass_earlier", earlier)
-    for one in entry.kept.engines:
-        if one.symbols:
-            msgspec.structs.force_setattr(facts, f"{one.engine}_symbols", frozenset(one.symbols))
+    for opinion in entry.kept.engines:
+        if opinion.symbols:
+            msgspec.structs.force_setattr(
+                facts, f"{opinion.engine}_symbols", frozenset(opinion.symbols)
+            )
     return facts
 
 
-def _mended(kept: Mapping[str, object]) -> Facts:
+def _mended(stored: Mapping[str, object]) -> Facts:
     """Return facts without the values that are not what their names promise."""
     values: dict[str, Any] = {
         name: value
         for name, read, _ in _fields()
-        if (value := read(kept.get(name, _NOT_THERE))) is not _NOT_THERE
+        if (value := read(stored.get(name, _NOT_THERE))) is not _NOT_THERE
     }
     return _then()(**values)
 
@@ -149,8 +151,8 @@ def _then() -> type[Facts]:
         for name, _, unkept in _fields()
     ]
     fields.append(("known", MessageCounts, MessageCounts()))
-    made = msgspec.defstruct("FactsThen", fields, bases=(Facts,), frozen=True, kw_only=True)
-    return cast(type[Facts], made)
+    facts_type = msgspec.defstruct("FactsThen", fields, bases=(Facts,), frozen=True, kw_only=True)
+    return cast(type[Facts], facts_type)
 
 
 def why_not(entry: JournalEntry) -> str:
@@ -175,7 +177,7 @@ def _fields() -> tuple[tuple[str, Reading, UnkeptFact], ...]:
 def _reading(kind: Any) -> Reading:
     """Return what gives a value of a type, and `_NOT_THERE` for any other."""
     if get_origin(kind) is UnionType:
-        (inner,) = (one for one in get_args(kind) if one is not type(None))
+        (inner,) = (member for member in get_args(kind) if member is not type(None))
         read = _reading(inner)
         return lambda value: None if value is None else read(value)
     return _READINGS[kind]
@@ -200,7 +202,7 @@ def _number(value: object) -> object:
 
 
 def _words(value: object) -> object:
-    if not isinstance(value, list) or not all(isinstance(one, str) for one in value):
+    if not isinstance(value, list) or not all(isinstance(text, str) for text in value):
         return _NOT_THERE
     return frozenset(value)
 

@@ -28,7 +28,7 @@ def pieces_of(entry: JournalEntry, late: LateFindings | None) -> tuple[Shingle, 
     """Return what is asked about: the message's pieces, what its unique pairs count, and what was
     found late.
     """
-    distinct = [Shingle(*one) for one in entry.kept.distinct] if entry.kept else []
+    distinct = [Shingle(*pair) for pair in entry.kept.distinct] if entry.kept else []
     return tuple(dict.fromkeys((*entry.shingles, *distinct, *(late.shingles if late else ()))))
 
 
@@ -44,13 +44,13 @@ async def facts_now(
         site: whose counters are read.
         now: Unix seconds.
     """
-    known, faults = await read_counts(site.counters, pieces, now, policy.compiled.timelines)
-    return await with_counts(then, known, pieces, site, now, partial=bool(faults)), faults
+    counts, faults = await read_counts(site.counters, pieces, now, policy.compiled.timelines)
+    return await with_counts(then, counts, pieces, site, now, partial=bool(faults)), faults
 
 
 async def with_counts(
     then: Facts,
-    known: MessageCounts,
+    counts: MessageCounts,
     pieces: tuple[Shingle, ...],
     site: ScanSite,
     now: float,
@@ -65,22 +65,22 @@ async def with_counts(
 
     Args:
         then: as the journal has them.
-        known: counts of the pieces.
+        counts: counts of the pieces.
         pieces: of the message.
         site: whose pins and judgements of time-lines count.
         now: Unix seconds.
         partial: not all counts could be read.
     """
     pinned = pins_of(pieces, site.pins, now)
-    known = known.since(then.known)
-    pin_address(known, pinned)
-    who = proved_at_delivery(then)
+    counts = counts.since(then.known)
+    pin_address(counts, pinned)
+    sender = proved_at_delivery(then)
     judgements: Judgements = NOT_JUDGED
-    if who is not None:
+    if sender is not None:
         judgements, _ = await judge_histories(
-            site.counters, known, who, site.hasher, site.histories, now=now
+            site.counters, counts, sender, site.hasher, site.histories, now=now
         )
-    return with_fresh_counts(then, known, who, site, pinned, judgements, partial=partial)
+    return with_fresh_counts(then, counts, sender, site, pinned, judgements, partial=partial)
 
 
 def proved_at_delivery(then: Facts) -> ProvedIdentity | None:
@@ -98,8 +98,8 @@ def proved_at_delivery(then: Facts) -> ProvedIdentity | None:
 
 def with_fresh_counts(
     then: Facts,
-    known: MessageCounts,
-    who: ProvedIdentity | None,
+    counts: MessageCounts,
+    sender: ProvedIdentity | None,
     site: ScanSite,
     pinned: Pinned,
     judgements: Judgements,
@@ -110,25 +110,29 @@ def with_fresh_counts(
 
     Args:
         then: as the journal has them.
-        known: counts of its pieces.
-        who: was proved; None = not known.
+        counts: counts of its pieces.
+        sender: was proved; None = not known.
         site: whose hasher is asked.
         pinned: what analysts say of its pieces.
         judgements: of time-lines.
         partial: not all counts could be read.
     """
-    repip = repip_of(known, own=then.client_own)
+    repip = repip_of(counts, own=then.client_own)
     facts = with_mass(
         with_values(
-            then, known=known, partial=partial, repip_flag=repip.flag.value, repip_share=repip.share
+            then,
+            known=counts,
+            partial=partial,
+            repip_flag=repip.flag.value,
+            repip_share=repip.share,
         )
     )
-    if who is None:
+    if sender is None:
         return facts
     plain, _ = readable(facts)
     return with_reputation(
         facts,
         ReputationInputs(
-            who, site.hasher, plain.repentity_shared, pinned, plain.client_own, judgements
+            sender, site.hasher, plain.repentity_shared, pinned, plain.client_own, judgements
         ),
     )

@@ -67,10 +67,10 @@ async def keep(
         jumped = False  # said once
         ready()
         while not stop.is_set():
-            now, gone = clock(), 0
+            now, removed = clock(), 0
             try:
                 if steady.believes(bucket_of(now)):
-                    gone = await journal.purge(
+                    removed = await journal.purge(
                         now,
                         retention_s=retention_s,
                         max_rows=max_rows,
@@ -80,7 +80,7 @@ async def keep(
                     )
                     jumped = False
                     if beside is not None:
-                        gone += await beside(now)
+                        removed += await beside(now)
                 elif not jumped:
                     log.warning(
                         "the clock is over a day from where it was: nothing is purged for an hour"
@@ -89,7 +89,7 @@ async def keep(
             except StoreError as error:
                 log.error("not purged: %s", error)  # noqa: TRY400 - the error says where; no fault of ours
             try:
-                async with asyncio.timeout(STEP_PAUSE_S if gone else round_s):
+                async with asyncio.timeout(STEP_PAUSE_S if removed else round_s):
                     await stop.wait()
             except TimeoutError:
                 continue

@@ -121,25 +121,25 @@ class MoveStore(SharedSqliteFile):
         with self.transaction() as db:
             return [
                 row[0]
-                for one in decisions
+                for decision in decisions
                 for row in db.execute(
                     "INSERT INTO move (message, recipient, source, target, time, changed, due, state, why, score, line, event, because, word)"
                     " VALUES (?, ?, ?, ?, ?, ?, ?, 'decided', ?, ?, ?, ?, ?, ?) ON CONFLICT DO "
                     "NOTHING RETURNING id",
                     (
-                        one.message,
-                        one.recipient,
-                        one.source,
-                        one.target,
+                        decision.message,
+                        decision.recipient,
+                        decision.source,
+                        decision.target,
                         now,
                         now,
                         now,
-                        one.why[:NOTE_LENGTH],
-                        one.score,
-                        one.line,
-                        one.event,
-                        one.because[:NOTE_LENGTH],
-                        one.word,
+                        decision.why[:NOTE_LENGTH],
+                        decision.score,
+                        decision.line,
+                        decision.event,
+                        decision.because[:NOTE_LENGTH],
+                        decision.word,
                     ),
                 ).fetchall()
             ]
@@ -171,11 +171,11 @@ class MoveStore(SharedSqliteFile):
         with self.transaction() as db:
             return [
                 row[0]
-                for one in ids
+                for ident in ids
                 for row in db.execute(
                     "UPDATE move SET state = 'issued', changed = ?, tries = tries + 1"  # noqa: S608 - literals
                     f" WHERE id = ? AND state = 'decided' AND {_FIRST} RETURNING id",
-                    (now, one),
+                    (now, ident),
                 ).fetchall()
             ]
 
@@ -216,21 +216,21 @@ class MoveStore(SharedSqliteFile):
         """
         return self.settle_all([(id_, state, note)], now=now) == [id_]
 
-    def settle_all(self, found: Sequence[tuple[int, MoveState, str]], *, now: float) -> list[int]:
+    def settle_all(self, results: Sequence[tuple[int, MoveState, str]], *, now: float) -> list[int]:
         """Write down what became of some moves at once; return those that were not settled before.
 
         Args:
-            found: of each its id, state and note, as of `settle`.
+            results: of each its id, state and note, as of `settle`.
             now: Unix seconds.
 
         Raises:
             ValueError: nothing that becomes of a move.
         """
-        for _, state, _ in found:
+        for _, state, _ in results:
             if state not in _SETTLED:
                 raise ValueError(f"a move is not settled by {state}")
         with self.transaction() as db:
-            return [id_ for id_, state, note in found if _settle(db, id_, state, note, now)]
+            return [id_ for id_, state, note in results if _settle(db, id_, state, note, now)]
 
     def undo(self, ids: Iterable[int], *, now: float, event: str = "undo") -> list[int]:
         """Take moves back: what was moved is to be moved back, what was not is not going to be.
@@ -244,7 +244,7 @@ class MoveStore(SharedSqliteFile):
             Ids of the moves that are taken back.
         """
         with self.transaction() as db:
-            return [one for one in ids if _undo(db, one, now, event)]
+            return [ident for ident in ids if _undo(db, ident, now, event)]
 
     def of(self, message: int) -> list[Move]:
         """Return all moves of a message, in the order in which they were decided."""
@@ -267,19 +267,19 @@ class MoveStore(SharedSqliteFile):
 
         What takes moves back is not among these.
         """
-        found = self.rows(
+        rows = self.rows(
             "SELECT message, max(word), min(time) FROM move WHERE time >= ? AND undoes IS NULL"
             " GROUP BY message ORDER BY min(id)",
             (since,),
         )
-        return [DecidedMessage(message, bool(word), time) for message, word, time in found]
+        return [DecidedMessage(message, bool(word), time) for message, word, time in rows]
 
     def counted(self, since: float = 0.0) -> dict[MoveState, int]:
         """Return how many moves are in each state, of those that were decided from a time on."""
-        found = self.rows(
+        rows = self.rows(
             "SELECT state, count(*) FROM move WHERE time >= ? GROUP BY state", (since,)
         )
-        return {MoveState(state): number for state, number in found}
+        return {MoveState(state): number for state, number in rows}
 
     def discard(self, note: str, *, now: float) -> int:
         """Give up all that is decided and not on its way, but for what takes moves back.
@@ -294,8 +294,8 @@ class MoveStore(SharedSqliteFile):
 
     def cursor(self, name: str, default: int = 0) -> int:
         """Return how far something was followed."""
-        found = self.rows("SELECT value FROM cursor WHERE name = ?", (name,))
-        return int(found[0][0]) if found else default
+        rows = self.rows("SELECT value FROM cursor WHERE name = ?", (name,))
+        return int(rows[0][0]) if rows else default
 
     def set_cursor(self, name: str, value: int) -> None:
         """Write down how far something was followed."""
@@ -319,8 +319,8 @@ class MoveStore(SharedSqliteFile):
 
     def paused(self) -> RecheckPause | None:
         """Return since when the second look stands still, and why; None: it does not."""
-        found = self.rows("SELECT since, why FROM pause")
-        return RecheckPause(since=found[0][0], why=found[0][1]) if found else None
+        rows = self.rows("SELECT since, why FROM pause")
+        return RecheckPause(since=rows[0][0], why=rows[0][1]) if rows else None
 
     def resume(self) -> bool:
         """Let the second look go on; return False where it does already."""
@@ -345,11 +345,11 @@ class MoveStore(SharedSqliteFile):
             ).rowcount
 
     def _moves(self, where: str, *values: Any) -> list[Move]:
-        found = self.rows(f"SELECT {_COLUMNS} FROM move {where}", values)  # noqa: S608 - literals above
+        rows = self.rows(f"SELECT {_COLUMNS} FROM move {where}", values)  # noqa: S608 - literals above
         try:
             return [
                 msgspec.convert(dict(zip(Move.__struct_fields__, row, strict=True)), Move)
-                for row in found
+                for row in rows
             ]
         except msgspec.ValidationError as error:
             raise StoreError(f"{self.path}: a move in it is damaged: {error}") from error
@@ -357,14 +357,14 @@ class MoveStore(SharedSqliteFile):
 
 def _settle(db: Any, id_: int, state: MoveState, note: str, now: float) -> bool:
     """Settle one move within the caller's transaction; return whether it was not settled before."""
-    found = db.execute(
+    row = db.execute(
         "UPDATE move SET state = ?, changed = ?, note = ? WHERE id = ? AND state IN ('decided', 'issued')"
         " RETURNING undoes",
         (state.value, now, note[:NOTE_LENGTH], id_),
     ).fetchall()
-    if not found:
+    if not row:
         return False
-    ((undoes,),) = found
+    ((undoes,),) = row
     if undoes is not None and state is MoveState.DONE:
         db.execute("UPDATE move SET state = 'undone', changed = ? WHERE id = ?", (now, undoes))
     if state is not MoveState.DONE:  # who wanted it back has it

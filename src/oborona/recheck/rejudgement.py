@@ -32,7 +32,7 @@ from oborona.recheck.facts_at_delivery import facts_then
 from oborona.reputation.dnsbl import DnsblListing, strongest
 from oborona.types import Action, Client, Envelope, Stage, Verdict
 
-_RESULTS: Final = frozenset(one.value for one in AuthResult)
+_RESULTS: Final = frozenset(result.value for result in AuthResult)
 _MISSING: Final = frozenset({PARTIAL, TEMPERROR})
 
 
@@ -65,7 +65,7 @@ class Rejudger:
     def judge(
         self,
         entry: JournalEntry,
-        asked: Mapping[str, str] | None,
+        fingerprints: Mapping[str, str] | None,
         facts: Facts | None = None,
         *,
         stage: Stage = Stage.CONTENT,
@@ -75,7 +75,7 @@ class Rejudger:
 
         Args:
             entry: as the journal has it.
-            asked: what each rule asked then (`recheck.asks`); None = not known.
+            fingerprints: what each rule asked then (`recheck.asks`); None = not known.
             facts: to judge by; None = those of then.
             stage: whose rules, and those before it, are asked.
             young: whether the counters' memory is (`oborona.policy.memory_age`); None = as it was
@@ -87,9 +87,11 @@ class Rejudger:
         facts = facts or facts_then(entry)
         if facts is None or entry.kept is None:
             return None
-        policy, said = self._policy, entry.kept.engines
+        policy, opinions = self._policy, entry.kept.engines
         facts = _unlisted(facts, policy)
-        evaluator = EntryEvaluator(policy, self._final, index=self._index, entry=entry, asked=asked)
+        evaluator = EntryEvaluator(
+            policy, self._final, index=self._index, entry=entry, asked=fingerprints
+        )
         ruling = judge(facts, self._grounds(entry, entry.kept, facts, young), stage, evaluator)
         verdict, decided = ruling.verdict, ruling.listed is not None
         # what a reader's list says is no matter of the policy
@@ -101,7 +103,7 @@ class Rejudger:
             verdict.action
             if decided
             else action_of(
-                reached_line(end, lines.spam_score, lines.reject_score)[0], said, policy.engines
+                reached_line(end, lines.spam_score, lines.reject_score)[0], opinions, policy.engines
             )
             for end in ends
         )
@@ -116,24 +118,24 @@ class Rejudger:
         )
 
     def _grounds(
-        self, entry: JournalEntry, kept: VerdictEvidence, facts: Facts, young: bool | None
+        self, entry: JournalEntry, evidence: VerdictEvidence, facts: Facts, young: bool | None
     ) -> VerdictGrounds:
         """Return what the verdict of then rested on, as the policy weighs it.
 
         What it finds itself is found anew.
         """
-        anew = {NOT_COUNTED, *OF_ENGINES, *self._index.checks}
-        found = [finding for finding in entry.findings if finding.name not in anew]
-        listings = strongest(_listings(kept, self._policy))
+        renewed = {NOT_COUNTED, *OF_ENGINES, *self._index.checks}
+        findings = [finding for finding in entry.findings if finding.name not in renewed]
+        listings = strongest(_listings(evidence, self._policy))
         return VerdictGrounds(
             envelope=envelope_of(entry, facts),
-            identity=_identity(kept, facts),
+            identity=_identity(evidence, facts),
             author=facts.from_address,
-            hits=[*(listing.hit for listing in listings), *kept.signatures],
-            findings=[finding for finding in found if finding.name not in _MISSING],
-            missing=[finding for finding in found if finding.name in _MISSING],
-            engines=kept.engines,
-            young=kept.young if young is None else young,
+            hits=[*(listing.hit for listing in listings), *evidence.signatures],
+            findings=[finding for finding in findings if finding.name not in _MISSING],
+            missing=[finding for finding in findings if finding.name in _MISSING],
+            engines=evidence.engines,
+            young=evidence.young if young is None else young,
         )
 
 
@@ -150,34 +152,38 @@ def _result(word: str) -> AuthResult:
     return AuthResult(word) if word in _RESULTS else AuthResult.NONE
 
 
-def _listings(kept: VerdictEvidence, policy: Policy) -> list[DnsblListing]:
+def _listings(evidence: VerdictEvidence, policy: Policy) -> list[DnsblListing]:
     """Return what DNS lists said, as the policy weighs it; lists that are off said nothing."""
-    found = []
-    for listing in kept.listings:
-        one = next((one for one in policy.dns_lists if one.name == listing.name), None)
-        if one is None or not one.enabled or listing.of not in one.of:
+    listings = []
+    for listing in evidence.listings:
+        dns_list = next(
+            (dns_list for dns_list in policy.dns_lists if dns_list.name == listing.name), None
+        )
+        if dns_list is None or not dns_list.enabled or listing.of not in dns_list.of:
             continue
         scores = [
             score
             for code in listing.codes
-            if (score := one.codes.score(IPv4Address(code))) is not None
+            if (score := dns_list.codes.score(IPv4Address(code))) is not None
         ]
         if scores:
             score = max(scores, key=lambda score: (abs(score), score))
-            say = one.say.replace("{code}", " ".join(listing.codes)).replace(
+            say = dns_list.say.replace("{code}", " ".join(listing.codes)).replace(
                 "{subject}", listing.asked
             )
-            found.append(
-                msgspec.structs.replace(listing, score=score, mode=one.mode, say=printable(say))
+            listings.append(
+                msgspec.structs.replace(
+                    listing, score=score, mode=dns_list.mode, say=printable(say)
+                )
             )
-    return found
+    return listings
 
 
 def _unlisted(facts: Facts, policy: Policy) -> Facts:
     """Return the facts without DNS lists that the policy does not ask."""
     if not (facts.lists_client or facts.lists_sender or facts.lists_content):
         return facts
-    on = frozenset(one.name for one in policy.dns_lists if one.enabled)
+    on = frozenset(dns_list.name for dns_list in policy.dns_lists if dns_list.enabled)
     return msgspec.structs.replace(
         facts,
         lists_client=facts.lists_client & on,
@@ -188,13 +194,13 @@ def _unlisted(facts: Facts, policy: Policy) -> Facts:
 
 def _personal(verdict: Verdict, entry: JournalEntry) -> Verdict:
     """Return the verdict as a list of its reader has decided then."""
-    said = tuple(hit for hit in entry.rules if hit.name == PERSONAL)
+    personal = tuple(hit for hit in entry.rules if hit.name == PERSONAL)
     return msgspec.structs.replace(
         verdict,
         action=entry.verdict,
         line=entry.line,
         decided_by=PERSONAL,
-        rules=(*said, *verdict.rules),
+        rules=(*personal, *verdict.rules),
     )
 
 
@@ -210,20 +216,22 @@ def envelope_of(entry: JournalEntry, facts: Facts) -> Envelope:
     )
 
 
-def _identity(kept: VerdictEvidence, facts: Facts) -> AuthIdentity:
+def _identity(evidence: VerdictEvidence, facts: Facts) -> AuthIdentity:
     """Return of what was proved as much as local lists ask for."""
-    signed = sorted(map(_result, facts.dkim_results), key=lambda one: one is not AuthResult.PASS)
+    signed = sorted(
+        map(_result, facts.dkim_results), key=lambda result: result is not AuthResult.PASS
+    )
     return AuthIdentity(
         spf=Spf(result=_result(facts.spf_result)),
         spf_helo=Spf(result=_result(facts.spf_helo)),
         dkim=tuple(
-            DkimSignature(result=one, domain=facts.dmarc_domain, unsigned=facts.dkim_unsigned)
-            for one in signed[:1]
+            DkimSignature(result=result, domain=facts.dmarc_domain, unsigned=facts.dkim_unsigned)
+            for result in signed[:1]
         ),
         dmarc=Dmarc(
             result=_result(facts.dmarc_result),
             domain=facts.dmarc_domain,
-            spf_aligned=kept.spf_aligned,
+            spf_aligned=evidence.spf_aligned,
             dkim_aligned=facts.dmarc_aligned,
         ),
     )

@@ -29,9 +29,11 @@ def rule_fingerprints(policy: Policy) -> Mapping[str, str]:
     pieces, named = _pieces(policy), rule_dependencies(policy)
     own = {name: _own(piece, policy.version) for name, piece in pieces.items()}
     # whether another sees a rule is a matter of that rule's mode, too
-    seen = {name: f"{own[name]}\0{getattr(piece, 'mode', '')}" for name, piece in pieces.items()}
+    visible = {name: f"{own[name]}\0{getattr(piece, 'mode', '')}" for name, piece in pieces.items()}
     return {
-        name: _hash("\0".join([own[name], *(seen[other] for other in sorted(named[name]))]))
+        name: _hash(
+            "\0".join([own[name], *(visible[dependency] for dependency in sorted(named[name]))])
+        )
         for name, piece in pieces.items()
         if isinstance(piece, Rule)
     }
@@ -51,20 +53,20 @@ def rule_dependencies(policy: Policy) -> Mapping[str, frozenset[str]]:
     }
 
     def all_of(name: str) -> frozenset[str]:
-        found = set(direct[name])
-        waiting = list(found)
+        reached = set(direct[name])
+        waiting = list(reached)
         while waiting:
-            more = direct[waiting.pop()] - found
-            found |= more
+            more = direct[waiting.pop()] - reached
+            reached |= more
             waiting += more
-        return frozenset(found - {name})
+        return frozenset(reached - {name})
 
     return {name: all_of(name) for name in pieces}
 
 
 def _pieces(policy: Policy) -> dict[str, Rule | Condition]:
     rules = {rule.name: rule for rule in policy.rules if rule.enabled}
-    return {**{one.name: one for one in policy.conditions}, **rules}
+    return {**{condition.name: condition for condition in policy.conditions}, **rules}
 
 
 def _own(piece: Rule | Condition, version: str) -> str:

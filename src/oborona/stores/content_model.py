@@ -96,12 +96,12 @@ class FollowedContentModel:
         None where there are none that can be used.
         """
         try:
-            found = self._path.stat()
-            known = (found.st_dev, found.st_ino, found.st_size)
+            status = self._path.stat()
+            identity = (status.st_dev, status.st_ino, status.st_size)
         except OSError:
-            known = None
-        if known != self._known:
-            self._known, self._file = known, None if known is None else self._opened()
+            identity = None
+        if identity != self._known:
+            self._known, self._file = identity, None if identity is None else self._opened()
         return self._file
 
     def _opened(self) -> WeightsFile | None:

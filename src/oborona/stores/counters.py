@@ -68,19 +68,19 @@ def open_writer(settings: Settings, state: Path) -> LmdbCounterWriter | ClusterW
         StoreBusy: another process does it.
         StoreError: the store can't be opened.
     """
-    asked = settings.counters
-    if asked.store == "cluster":
+    section = settings.counters
+    if section.store == "cluster":
         return ClusterWriter(
             state / state_files.COUNTERS,
             cluster_access(settings),
-            sync=asked.durability != "none",
-            doorkeeper=bool(asked.doorkeeper_mib),
+            sync=section.durability != "none",
+            doorkeeper=bool(section.doorkeeper_mib),
         )
     return LmdbCounterWriter(
         state / state_files.COUNTERS,
-        map_bytes=asked.map_mib * MIB,
-        durability=asked.durability,
-        doorkeeper_bytes=asked.doorkeeper_mib * MIB,
+        map_bytes=section.map_mib * MIB,
+        durability=section.durability,
+        doorkeeper_bytes=section.doorkeeper_mib * MIB,
         state=state,
     )
 
@@ -149,20 +149,20 @@ def cluster_access(settings: Settings) -> ClusterAccess:
     Raises:
         ConfigError: no node is named, or a file that is cannot be read.
     """
-    asked = settings.cluster
-    nodes = [parse_address(f"inet:{one}") for one in asked.nodes.split()]
+    section = settings.cluster
+    nodes = [parse_address(f"inet:{node}") for node in section.nodes.split()]
     if not nodes:
         raise ConfigError('counters.store is "cluster", and cluster.nodes names no node')
-    found = ClusterAccess(
+    access = ClusterAccess(
         nodes=tuple(
-            NodeAddress(one.host, one.port) for one in nodes if isinstance(one, InetAddress)
+            NodeAddress(node.host, node.port) for node in nodes if isinstance(node, InetAddress)
         ),
-        user=asked.user,
-        password=_password(asked.password_file),
-        authority=asked.certificates,
+        user=section.user,
+        password=_password(section.password_file),
+        authority=section.certificates,
     )
-    found.tls()
-    return found
+    access.tls()
+    return access
 
 
 def _password(file: str) -> str:

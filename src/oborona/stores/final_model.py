@@ -99,10 +99,10 @@ class FollowedFinalModel:
 
         Return whether another model, or none, is in use now, or something is wrong that was not.
         """
-        seen = file_state(self._path)  # reading it says what is wrong
-        if seen == self._seen:
+        state = file_state(self._path)  # reading it says what is wrong
+        if state == self._seen:
             return False
-        self._seen = seen
+        self._seen = state
         before = self.version, str(self.error)
         try:
             octets = read(self._path)

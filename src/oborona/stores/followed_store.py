@@ -81,11 +81,11 @@ class FollowedStore(SharedSqliteFile):
             finally:
                 db.execute("COMMIT")
 
-    def _some(self, sql: str, given: float) -> Iterator[tuple[Any, ...]]:
+    def _some(self, sql: str, argument: float) -> Iterator[tuple[Any, ...]]:
         """Yield rows, read some at a time: the garbage collector stops a worker for as long as
         there are tuples.
         """
-        rows = self._db.execute(sql, (given,))
+        rows = self._db.execute(sql, (argument,))
         while some := rows.fetchmany(_AT_ONCE):
             yield from some
 
@@ -216,7 +216,7 @@ def file_of(path: Path) -> tuple[int, int]:
         StoreError: none has, or it can't be looked at.
     """
     try:
-        known = path.stat()
+        status = path.stat()
     except OSError as error:
         raise StoreError(f"{path}: {error.strerror}") from error
-    return known.st_dev, known.st_ino
+    return status.st_dev, status.st_ino

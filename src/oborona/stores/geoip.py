@@ -41,11 +41,11 @@ _SAYS: Final = {
 
 def files(settings: Settings) -> dict[Path, list[str]]:
     """Return each file that the settings name, with what it is for."""
-    found: dict[Path, list[str]] = {}
+    purposes: dict[Path, list[str]] = {}
     for name, purpose in ((settings.country_file, COUNTRY), (settings.as_file, SYSTEM)):
         if name:
-            found.setdefault(Path(name), []).append(purpose)
-    return found
+            purposes.setdefault(Path(name), []).append(purpose)
+    return purposes
 
 
 def open_database(path: Path, purposes: list[str]) -> MmdbDatabase:
@@ -95,9 +95,9 @@ class GeoIpDatabases:
     async def refresh(self) -> None:
         """Read again what was replaced since the last look."""
         for path in self._files:
-            seen = file_state(path)
-            if seen != self._seen[path]:
-                self._seen[path] = seen
+            state = file_state(path)
+            if state != self._seen[path]:
+                self._seen[path] = state
                 before = str(self.errors.get(path, ""))
                 # in a thread: a large file takes its time to be read
                 self._keep(path, await asyncio.to_thread(self._try, path))
@@ -110,25 +110,25 @@ class GeoIpDatabases:
         except ConfigError as error:
             return error
 
-    def _keep(self, path: Path, found: MmdbDatabase | ConfigError) -> None:
-        if isinstance(found, ConfigError):
-            self.errors[path] = found
+    def _keep(self, path: Path, database: MmdbDatabase | ConfigError) -> None:
+        if isinstance(database, ConfigError):
+            self.errors[path] = database
             return
         self.errors.pop(path, None)
         self._broken.discard(path)
-        self._open[path] = found
+        self._open[path] = database
         self._find.cache_clear()
 
     def _say(self, path: Path) -> None:
         if path not in self.errors:
-            found = self._open[path]
+            database = self._open[path]
             event(
                 log,
                 logging.INFO,
                 "database loaded",
                 file=path,
-                kind=found.kind,
-                built=day_of(found.built),
+                kind=database.kind,
+                built=day_of(database.built),
             )
         elif path in self._open:
             event(
@@ -146,14 +146,14 @@ class GeoIpDatabases:
         address = plain(ip)
         if address is None:
             return NOWHERE
-        known: dict[str, Any] = {}
+        record_fields: dict[str, Any] = {}
         for path, database in self._open.items():
             record = self._record(path, database, address)
             if COUNTRY in self._files[path]:
-                known["country"] = country(record)
+                record_fields["country"] = country(record)
             if SYSTEM in self._files[path]:
-                known["as_number"], known["as_name"] = autonomous_system(record)
-        return Location(**known)
+                record_fields["as_number"], record_fields["as_name"] = autonomous_system(record)
+        return Location(**record_fields)
 
     def _record(
         self, path: Path, database: MmdbDatabase, address: IPv4Address | IPv6Address

@@ -73,7 +73,9 @@ class MmdbDatabase:
     def _missing(self, says: dict[str, Callable[[object], bool]]) -> list[str]:
         missing = dict(says)
         for place, (_, record) in enumerate(self._reader):
-            missing = {word: said for word, said in missing.items() if not said(record)}
+            missing = {
+                word: predicate for word, predicate in missing.items() if not predicate(record)
+            }
             if not missing or place >= LOOKED_AT:
                 break
         return list(missing)

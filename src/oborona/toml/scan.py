@@ -68,8 +68,8 @@ class TomlScanner:
                 self._pair(table)
 
     def _skip(self, pattern: re.Pattern[str]) -> int:
-        found = pattern.match(self._text, self._at)
-        self._at = found.end() if found else self._at
+        match = pattern.match(self._text, self._at)
+        self._at = match.end() if match else self._at
         return self._at
 
     def _header(self) -> Path:

@@ -10,14 +10,14 @@ _LIKE = 0.8  # of all letters
 MAX_LISTED = 12  # names shown when none is close: one line in a terminal
 
 
-def did_you_mean(word: str, known: Iterable[str]) -> str:
+def did_you_mean(word: str, vocabulary: Iterable[str]) -> str:
     """Return "; did you mean x?", or "; known: a, b, ..." when nothing is close.
 
     Args:
         word: as it was written; may be anything.
-        known: all names that would be right; their order is kept in the list.
+        vocabulary: all names that would be right; their order is kept in the list.
     """
-    names = list(known)
+    names = list(vocabulary)
     folded = {name.casefold(): name for name in reversed(names)}
     close = difflib.get_close_matches(word[:100].casefold(), folded, n=1, cutoff=0.7)
     if close:

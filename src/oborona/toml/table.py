@@ -56,28 +56,28 @@ def table(
     Raises:
         ConfigError: as `error`, at the first key that is unknown or value that is not allowed.
     """
-    found: Any = document.data
+    table_value: Any = document.data
     for step in path:
-        found = found[step]
-    if not isinstance(found, Mapping):
+        table_value = table_value[step]
+    if not isinstance(table_value, Mapping):
         place = document.value(*path)
         raise error(
             f"{name} must be a table", file=place.file, line=place.line, column=place.column
         )
-    given: dict[str, GivenValue] = {}
+    values: dict[str, GivenValue] = {}
     types, checks = hints(schema), _checks(schema)
-    for key, value in found.items():
+    for key, value in table_value.items():
         if key not in types:
             place = document.key(*path, key)
             problem = f"{name}: unknown key {show(key)}{did_you_mean(key, types)}"
             raise error(problem, file=place.file, line=place.line, column=place.column)
         place = document.value(*path, key)
         try:
-            given[key] = GivenValue(_converted(value, types[key], checks[key]), place)
+            values[key] = GivenValue(_converted(value, types[key], checks[key]), place)
         except ValueError as fault:
             problem = f"{name}: {key} = {show(value)}: {fault}"
             raise error(problem, file=place.file, line=place.line, column=place.column) from fault
-    return given
+    return values
 
 
 def convert(value: Any, annotation: Any, *, from_text: bool = False) -> Any:

@@ -35,9 +35,9 @@ def believe(c: EventCircumstances) -> Belief:
     )
 
 
-def is_from_site(what: EventKind, way: EventChannel, person: str) -> bool:
+def is_from_site(kind: EventKind, way: EventChannel, person: str) -> bool:
     """Tell whether it is the admin's word, or an address of theirs.
 
     What is taught for a person is that person's word.
     """
-    return what is EventKind.TRAP or (way is EventChannel.COMMAND and not person)
+    return kind is EventKind.TRAP or (way is EventChannel.COMMAND and not person)

@@ -97,13 +97,11 @@ def contested(c: EventCircumstances) -> str:
         return ""
     if not proven and (by_known or standing.only_pardons(c.record)):
         return f"spam reports of weight {against:.1f} against it"
-    said, most = others.proven_pardon_weight, against
+    weight, most = others.proven_pardon_weight, against
     if not proven:
-        said, most = others.believed_pardon_weight - said, BALANCE * against
-    if said + c.record.weight > most + SLACK:
-        return (
-            f"not-spam reports of weight {said:.1f} already, against spam reports of {against:.1f}"
-        )
+        weight, most = others.believed_pardon_weight - weight, BALANCE * against
+    if weight + c.record.weight > most + SLACK:
+        return f"not-spam reports of weight {weight:.1f} already, against spam reports of {against:.1f}"
     return ""
 
 
@@ -116,12 +114,14 @@ def brigade(c: EventCircumstances) -> str:
 
 def _pardons(c: EventCircumstances) -> str:
     others = c.campaign
-    known = others.pardoners - others.young_pardoners
+    known_pardoners = others.pardoners - others.young_pardoners
     against = others.believed_complaint_weight >= CONTEST - SLACK
-    if against and known + 1 >= BURST and c.time - others.first_pardon < known * BURST_S:
-        return (
-            f"{known} not-spam reports in {max(0.0, c.time - others.first_pardon) / 60:.0f} minutes"
-        )
+    if (
+        against
+        and known_pardoners + 1 >= BURST
+        and c.time - others.first_pardon < known_pardoners * BURST_S
+    ):
+        return f"{known_pardoners} not-spam reports in {max(0.0, c.time - others.first_pardon) / 60:.0f} minutes"
     many = others.pardoners >= MANY and others.only_pardoners >= ONLY_SHARE * others.pardoners
     if many and standing.only_pardons(c.record):
         return (

@@ -43,8 +43,8 @@ def campaign_truth(events: Iterable[CampaignEvent]) -> CampaignTruth:
     Args:
         events: of the campaign, in any order.
     """
-    said = list(events)
-    return _certain(said) or _Witnesses(latest_events(said)).truth()
+    latest = list(events)
+    return _certain(latest) or _Witnesses(latest_events(latest)).truth()
 
 
 def outcomes(events: Sequence[CampaignEvent]) -> list[PersonOutcome]:
@@ -58,18 +58,18 @@ def outcomes(events: Sequence[CampaignEvent]) -> list[PersonOutcome]:
     Args:
         events: of the campaign, in any order.
     """
-    said = latest_events(events)
-    certain, witnesses = _certain(events), _Witnesses(said)
-    found = []
-    for one in said:
-        if not one.person:
+    latest = latest_events(events)
+    certain, witnesses = _certain(events), _Witnesses(latest)
+    judged = []
+    for event in latest:
+        if not event.person:
             continue
-        known = certain or witnesses.truth(without=one)
-        if known.what is not None and one.what is not known.what:
-            found.append(PersonOutcome(person=one.person, right=False))
-        elif known.what is not None and one.believed and one.time < known.since:
-            found.append(PersonOutcome(person=one.person, right=True))
-    return sorted(found, key=lambda one: one.person)
+        truth = certain or witnesses.truth(without=event)
+        if truth.what is not None and event.what is not truth.what:
+            judged.append(PersonOutcome(person=event.person, right=False))
+        elif truth.what is not None and event.believed and event.time < truth.since:
+            judged.append(PersonOutcome(person=event.person, right=True))
+    return sorted(judged, key=lambda outcome: outcome.person)
 
 
 def latest_events(events: Iterable[CampaignEvent]) -> list[CampaignEvent]:
@@ -77,21 +77,23 @@ def latest_events(events: Iterable[CampaignEvent]) -> list[CampaignEvent]:
     in which they were said.
     """
     last: dict[str, CampaignEvent] = {}
-    for one in sorted(events, key=lambda one: (one.believed, one.time, one.id)):
-        if one.what in WORDS and not is_from_site(one.what, one.way, one.person):
-            last[one.person] = one
-    return sorted(last.values(), key=lambda one: (one.time, one.id))
+    for event in sorted(events, key=lambda event: (event.believed, event.time, event.id)):
+        if event.what in WORDS and not is_from_site(event.what, event.way, event.person):
+            last[event.person] = event
+    return sorted(last.values(), key=lambda event: (event.time, event.id))
 
 
 def _certain(events: Sequence[CampaignEvent]) -> CampaignTruth | None:
     """Return what the site itself says, or a trap."""
-    said = sorted(events, key=lambda one: (one.time, one.id))
+    ordered = sorted(events, key=lambda event: (event.time, event.id))
     site = [
-        one for one in said if is_from_site(one.what, one.way, one.person) and one.what in WORDS
+        event
+        for event in ordered
+        if is_from_site(event.what, event.way, event.person) and event.what in WORDS
     ]
     if site:
         return CampaignTruth(site[-1].what, site[-1].time, by_site=True)
-    traps = [one.time for one in said if one.what is EventKind.TRAP]
+    traps = [event.time for event in ordered if event.what is EventKind.TRAP]
     return CampaignTruth(EventKind.COMPLAINT, traps[0]) if traps else None
 
 
@@ -102,15 +104,19 @@ class _Witnesses:
         said: the last word of each person, in order of time.
     """
 
-    def __init__(self, said: Sequence[CampaignEvent]) -> None:
-        believed = [one for one in said if one.believed]
+    def __init__(self, ordered: Sequence[CampaignEvent]) -> None:
+        believed = [event for event in ordered if event.believed]
         self._proven = {
-            what: [one for one in believed if one.what is what and is_proven(one.record, one.time)]
-            for what in WORDS
+            kind: [
+                event
+                for event in believed
+                if event.what is kind and is_proven(event.record, event.time)
+            ]
+            for kind in WORDS
         }
         self._sums = _Sums(0.0, 0.0, 0.0, 0.0, 0.0)
-        for one in believed:
-            self._sums = self._sums.plus(one, 1)
+        for event in believed:
+            self._sums = self._sums.plus(event, 1)
 
     def truth(self, without: CampaignEvent | None = None) -> CampaignTruth:
         """Return what they say, one of them left out."""
@@ -118,14 +124,18 @@ class _Witnesses:
             self._sums if without is None or not without.believed else self._sums.plus(without, -1)
         )
         spam, fine = (
-            [one.time for one in self._proven[what][: WITNESSES + 1] if one is not without]
-            for what in WORDS
+            [event.time for event in self._proven[kind][: WITNESSES + 1] if event is not without]
+            for kind in WORDS
         )
         if len(spam) >= WITNESSES and sums.proven_complaints >= MAJORITY * sums.pardons - SLACK:
             return CampaignTruth(EventKind.COMPLAINT, spam[WITNESSES - 1])
-        known = sums.complaints - sums.strangers
-        enough = max(MAJORITY * known, sums.strangers) - SLACK
-        if len(fine) >= WITNESSES and known < CONTEST - SLACK and sums.proven_pardons >= enough:
+        known_weight = sums.complaints - sums.strangers
+        enough = max(MAJORITY * known_weight, sums.strangers) - SLACK
+        if (
+            len(fine) >= WITNESSES
+            and known_weight < CONTEST - SLACK
+            and sums.proven_pardons >= enough
+        ):
             return CampaignTruth(EventKind.PARDON, fine[WITNESSES - 1])
         return CampaignTruth(None)
 
@@ -139,14 +149,14 @@ class _Sums(NamedTuple):
     proven_pardons: float
     strangers: float  # who complain
 
-    def plus(self, one: CampaignEvent, sign: int) -> _Sums:
+    def plus(self, event: CampaignEvent, sign: int) -> _Sums:
         """Return them with one word more, or less."""
-        weight, spam = sign * one.record.weight, one.what is EventKind.COMPLAINT
-        of_proven = weight * is_proven(one.record, one.time)
+        weight, spam = sign * event.record.weight, event.what is EventKind.COMPLAINT
+        of_proven = weight * is_proven(event.record, event.time)
         return _Sums(
             self.complaints + weight * spam,
             self.pardons + weight * (not spam),
             self.proven_complaints + of_proven * spam,
             self.proven_pardons + of_proven * (not spam),
-            self.strangers + weight * (spam and is_newcomer(one.record, one.time)),
+            self.strangers + weight * (spam and is_newcomer(event.record, event.time)),
         )

@@ -40,84 +40,98 @@ def revise(events: Sequence[CampaignEvent]) -> list[int]:
     Args:
         events: of one campaign, in any order, those that are not believed among them.
     """
-    known = campaign_truth(events)
-    traps = any(one.what is EventKind.TRAP for one in events)
+    truth = campaign_truth(events)
+    traps = any(event.what is EventKind.TRAP for event in events)
     people = [
-        one for one in events if one.believed and not is_from_site(one.what, one.way, one.person)
+        event
+        for event in events
+        if event.believed and not is_from_site(event.what, event.way, event.person)
     ]
-    gone = {one.id for one in people if _settled(one, known, traps)}
-    complaints = [one for one in people if one.what is EventKind.COMPLAINT and one.id not in gone]
-    pardons = [one for one in people if one.what is EventKind.PARDON and one.id not in gone]
-    if known.what is None:
+    removed = {event.id for event in people if _settled(event, truth, traps)}
+    complaints = [
+        event for event in people if event.what is EventKind.COMPLAINT and event.id not in removed
+    ]
+    pardons = [
+        event for event in people if event.what is EventKind.PARDON and event.id not in removed
+    ]
+    if truth.what is None:
         strangers = _strangers(complaints, pardons)
-        gone |= strangers
-        complaints = [one for one in complaints if one.id not in strangers]
-        if sum(one.record.weight for one in complaints) >= CONTEST - SLACK:
+        removed |= strangers
+        complaints = [event for event in complaints if event.id not in strangers]
+        if sum(event.record.weight for event in complaints) >= CONTEST - SLACK:
             burst = _burst(events)
-            gone |= {one.id for one in pardons if one.person in burst}
-            gone |= _contested(complaints, [one for one in pardons if one.person not in burst])
-    return sorted(gone)
+            removed |= {event.id for event in pardons if event.person in burst}
+            removed |= _contested(
+                complaints, [event for event in pardons if event.person not in burst]
+            )
+    return sorted(removed)
 
 
-def _settled(one: CampaignEvent, known: CampaignTruth, traps: bool) -> bool:
-    if one.what is EventKind.PARDON and (
-        (traps and not known.by_site) or known.what is EventKind.COMPLAINT
+def _settled(event: CampaignEvent, truth: CampaignTruth, traps: bool) -> bool:
+    if event.what is EventKind.PARDON and (
+        (traps and not truth.by_site) or truth.what is EventKind.COMPLAINT
     ):
         return True
-    if one.what is EventKind.COMPLAINT and known.what is EventKind.PARDON:
-        return known.by_site or standing.is_newcomer(one.record, one.time)
-    agrees = known.what is one.what
+    if event.what is EventKind.COMPLAINT and truth.what is EventKind.PARDON:
+        return truth.by_site or standing.is_newcomer(event.record, event.time)
+    agrees = truth.what is event.what
     return (
-        one.what in (EventKind.COMPLAINT, EventKind.PARDON)
-        and one.record.weight < standing.LEAST
+        event.what in (EventKind.COMPLAINT, EventKind.PARDON)
+        and event.record.weight < standing.LEAST
         and not agrees
     )
 
 
 def _strangers(complaints: Sequence[CampaignEvent], pardons: Sequence[CampaignEvent]) -> set[int]:
-    proven = sum(one.record.weight for one in pardons if standing.is_proven(one.record, one.time))
-    known = sum(
-        one.record.weight for one in complaints if not standing.is_newcomer(one.record, one.time)
+    proven = sum(
+        event.record.weight for event in pardons if standing.is_proven(event.record, event.time)
     )
-    strangers = [one for one in complaints if standing.is_newcomer(one.record, one.time)]
-    weight = sum(one.record.weight for one in strangers)
-    if proven < max(AGAINST, weight) - SLACK or known >= KNOWN_SHARE * proven - SLACK:
+    known_weight = sum(
+        event.record.weight
+        for event in complaints
+        if not standing.is_newcomer(event.record, event.time)
+    )
+    strangers = [event for event in complaints if standing.is_newcomer(event.record, event.time)]
+    weight = sum(event.record.weight for event in strangers)
+    if proven < max(AGAINST, weight) - SLACK or known_weight >= KNOWN_SHARE * proven - SLACK:
         return set()
-    return {one.id for one in strangers}
+    return {event.id for event in strangers}
 
 
 def _burst(events: Sequence[CampaignEvent]) -> set[str]:
     """Return the known persons who pardon as one."""
-    said = [
-        one
-        for one in latest_events(events)
-        if one.what is EventKind.PARDON and not standing.is_newcomer(one.record, one.time)
+    pardons = [
+        event
+        for event in latest_events(events)
+        if event.what is EventKind.PARDON and not standing.is_newcomer(event.record, event.time)
     ]
-    found: set[str] = set()
-    for start in range(len(said) - BURST + 1):
-        some = said[start : start + BURST]
+    persons: set[str] = set()
+    for start in range(len(pardons) - BURST + 1):
+        some = pardons[start : start + BURST]
         if some[-1].time - some[0].time < BURST * BURST_S:
-            found.update(one.person for one in some)
-    return found
+            persons.update(event.person for event in some)
+    return persons
 
 
 def _contested(complaints: Sequence[CampaignEvent], pardons: Sequence[CampaignEvent]) -> set[int]:
     """Return the pardons that go beyond what may be said against complaints, as of
     `campaign_rules.contested`.
     """
-    against = sum(one.record.weight for one in complaints)
-    known = sum(
-        one.record.weight for one in complaints if not standing.is_newcomer(one.record, one.time)
+    against = sum(event.record.weight for event in complaints)
+    known_weight = sum(
+        event.record.weight
+        for event in complaints
+        if not standing.is_newcomer(event.record, event.time)
     )
-    by_known = known >= KNOWN_SHARE * against - SLACK
-    gone, said = set(), {True: 0.0, False: 0.0}
-    for one in sorted(pardons, key=lambda one: (one.time, one.id)):
-        proven = standing.is_proven(one.record, one.time)
-        refused = not proven and (by_known or standing.only_pardons(one.record))
+    by_known = known_weight >= KNOWN_SHARE * against - SLACK
+    removed, accepted = set(), {True: 0.0, False: 0.0}
+    for event in sorted(pardons, key=lambda event: (event.time, event.id)):
+        proven = standing.is_proven(event.record, event.time)
+        refused = not proven and (by_known or standing.only_pardons(event.record))
         most = (1.0 if proven else BALANCE) * against + SLACK
         unlimited = proven and not by_known
-        if refused or (not unlimited and said[proven] + one.record.weight > most):
-            gone.add(one.id)
+        if refused or (not unlimited and accepted[proven] + event.record.weight > most):
+            removed.add(event.id)
         else:
-            said[proven] += one.record.weight
-    return gone
+            accepted[proven] += event.record.weight
+    return removed

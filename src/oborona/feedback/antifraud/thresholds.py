@@ -52,14 +52,15 @@ def daily_thresholds(
         complaints=_threshold(complaints_of_each, COMPLAINTS, last.complaints),
         pardons=_threshold(pardons_of_each, PARDONS, last.pardons),
         people=max(
-            sum(1 for one in each if one > 0) for each in (complaints_of_each, pardons_of_each)
+            sum(1 for count in counts if count > 0)
+            for counts in (complaints_of_each, pardons_of_each)
         ),
     )
 
 
 def _threshold(of_each: Sequence[int], limits: tuple[float, float], before: float) -> float:
     floor, ceiling = limits
-    some = [one for one in of_each if one > 0] + [1] * MODEST
+    some = [count for count in of_each if count > 0] + [1] * MODEST
     middle = median(some)
-    distance = max(NARROWEST, OF_NORMAL * median([abs(one - middle) for one in some]))
+    distance = max(NARROWEST, OF_NORMAL * median([abs(count - middle) for count in some]))
     return max(floor, min(ceiling, GROWTH * before, middle + SPREADS * distance))

@@ -82,11 +82,11 @@ class EventWriter:
                         await self._room.wait_for(lambda: self._closing or self._has_room(size))
                 if self._closing or self._task is None:
                     raise StoreError(f"{self.path}: no more events are taken")
-                one = _WaitingEvent(event, asyncio.get_running_loop().create_future())
-                self._waiting.append(one)
+                waiting = _WaitingEvent(event, asyncio.get_running_loop().create_future())
+                self._waiting.append(waiting)
                 self._bytes += size
                 self._wake.set()
-                return await one.done
+                return await waiting.done
         except TimeoutError:
             self.refused += 1
             raise StoreBusy(
@@ -115,16 +115,16 @@ class EventWriter:
             await self._wake.wait()
             self._wake.clear()
             while batch := self._batch():
-                events = [one.event for one in batch]
+                events = [waiting.event for waiting in batch]
                 try:
                     receipts = await loop.run_in_executor(self._thread, self._write, events)
                 except Exception as error:  # noqa: BLE001 - the barrier of this task: without it no door answers again
                     self._refuse(batch, error)
                 else:
                     self.taken += len(batch)
-                    for one, receipt in zip(batch, receipts, strict=True):
-                        if not one.done.done():  # whoever handed it in is still there
-                            one.done.set_result(receipt)
+                    for waiting, receipt in zip(batch, receipts, strict=True):
+                        if not waiting.done.done():  # whoever handed it in is still there
+                            waiting.done.set_result(receipt)
                 async with self._room:
                     self._room.notify_all()
             if self._closing:
@@ -139,19 +139,19 @@ class EventWriter:
         batch: list[_WaitingEvent] = []
         octets = 0
         while self._waiting and len(batch) < AT_ONCE and octets < AT_ONCE_BYTES:
-            one = self._waiting.popleft()
-            size = min(len(one.event.raw), MOST_RAW)
+            waiting = self._waiting.popleft()
+            size = min(len(waiting.event.raw), MOST_RAW)
             self._bytes -= size
-            if not one.done.done():
+            if not waiting.done.done():
                 octets += size
-                batch.append(one)
+                batch.append(waiting)
         return batch
 
     def _refuse(self, batch: list[_WaitingEvent], error: Exception) -> None:
         self.refused += len(batch)
-        for one in batch:
-            if not one.done.done():
-                one.done.set_exception(
+        for waiting in batch:
+            if not waiting.done.done():
+                waiting.done.set_exception(
                     error if isinstance(error, StoreError) else StoreError(f"{self.path}: {error}")
                 )
 

@@ -70,12 +70,12 @@ def from_message(raw: bytes, words: Mapping[str, str]) -> FeedbackRequest:
 
 
 def event_of(
-    said: FeedbackRequest, *, key: bytes, once: str, source: str, now: float
+    request: FeedbackRequest, *, key: bytes, once: str, source: str, now: float
 ) -> FeedbackEvent:
     """Return the event of a request.
 
     Args:
-        said: its words.
+        request: its words.
         key: of the site, for signatures.
         once: a name for it, the client's own, under which what it says of a person counts once;
             empty = each counts.
@@ -85,33 +85,33 @@ def event_of(
     Raises:
         PeerError: nothing can follow from it; the text is fit for the client.
     """
-    person = mail_address(said.person)
-    if said.what is EventKind.TRAP:
-        if said.person:
+    person = mail_address(request.person)
+    if request.what is EventKind.TRAP:
+        if request.person:
             raise PeerError("a trap is nobody's: leave person out")
     elif not person:
         raise PeerError("person is no mail address")
-    when = now if said.time is None else said.time
+    when = now if request.time is None else request.time
     if not now - OLDEST_S <= when <= now + AHEAD_S:
         raise PeerError("time is not within the last 30 days")
-    if not said.raw and not said.id:
+    if not request.raw and not request.id:
         raise PeerError("neither id nor raw: which message is it?")
-    ident, message_id = read_reference(said.raw, key)
-    if said.id:
-        ident = verify(said.id, key)
-        if ident is None and not said.raw:
+    ident, message_id = read_reference(request.raw, key)
+    if request.id:
+        ident = verify(request.id, key)
+        if ident is None and not request.raw:
             raise PeerError("id is not an X-Mras-Id of this site")
     return FeedbackEvent(
-        what=said.what,
+        what=request.what,
         way=EventChannel.HTTP,
         time=min(when, now),
         person=person,
         ident=ident,
         message_id=message_id,
-        raw=said.raw,
-        mailbox=said.mailbox.encode("utf-8", "backslashreplace").decode(),
+        raw=request.raw,
+        mailbox=request.mailbox.encode("utf-8", "backslashreplace").decode(),
         source=source,
-        key=_digest(f"{said.what} {person} {once}") if once else b"",
+        key=_digest(f"{request.what} {person} {once}") if once else b"",
     )
 
 

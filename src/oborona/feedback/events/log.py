@@ -66,20 +66,22 @@ class EventLog(SharedSqliteFile):
         Returns:
             What became of each.
         """
-        packed = [zlib.compress(one.raw[:MOST_RAW], _LEVEL) if one.raw else b"" for one in events]
+        packed = [
+            zlib.compress(event.raw[:MOST_RAW], _LEVEL) if event.raw else b"" for event in events
+        ]
         receipts = []
         with self.transaction() as db:
-            for one, octets in zip(events, packed, strict=True):
-                known = (
-                    one.key
-                    and db.execute("SELECT id FROM event WHERE key = ?", (one.key,)).fetchone()
+            for event, octets in zip(events, packed, strict=True):
+                columns = (
+                    event.key
+                    and db.execute("SELECT id FROM event WHERE key = ?", (event.key,)).fetchone()
                 )
-                if known:
-                    receipts.append(EventReceipt(known[0], new=False))
+                if columns:
+                    receipts.append(EventReceipt(columns[0], new=False))
                     continue
-                ident = insert(db, one, now)
+                ident = insert(db, event, now)
                 if octets:
-                    db.execute("INSERT INTO raw VALUES (?, ?, ?)", (ident, len(one.raw), octets))
+                    db.execute("INSERT INTO raw VALUES (?, ?, ?)", (ident, len(event.raw), octets))
                 receipts.append(EventReceipt(ident, new=True))
         return receipts
 
@@ -92,7 +94,7 @@ class EventLog(SharedSqliteFile):
 
         Those of which nothing is known are left out.
         """
-        found: dict[int, list[EventSummary]] = {}
+        summaries: dict[int, list[EventSummary]] = {}
         for start in range(0, len(idents), _AT_ONCE):
             some = tuple(idents[start : start + _AT_ONCE])
             rows = self.rows(
@@ -100,12 +102,12 @@ class EventLog(SharedSqliteFile):
                 f" WHERE ident IN ({', '.join('?' * len(some))}) ORDER BY id",
                 some,
             )
-            for ident, person, what, time, decided, counts in rows:
+            for ident, person, kind, time, decided, counts in rows:
                 believed = None if decided is None else bool(counts)
-                found.setdefault(ident, []).append(
-                    EventSummary(person, EventKind(what), time, believed)
+                summaries.setdefault(ident, []).append(
+                    EventSummary(person, EventKind(kind), time, believed)
                 )
-        return found
+        return summaries
 
     def undecided(self, after: int, most: int) -> list[StoredEvent]:
         """Return the first events behind a place that are not decided, in order."""
@@ -139,10 +141,10 @@ class EventLog(SharedSqliteFile):
         Raises:
             KeyError: there is none of this id.
         """
-        found = self._stored("id = ?", (ident,))
-        if not found:
+        events = self._stored("id = ?", (ident,))
+        if not events:
             raise KeyError(ident)
-        return found[0]
+        return events[0]
 
     def about(self, *, ident: int | None = None, message: bytes = b"") -> list[StoredEvent]:
         """Return the events about a message, in order.
@@ -151,9 +153,9 @@ class EventLog(SharedSqliteFile):
             ident: of the message in the journal; None = unknown.
             message: what it is known by; empty = unknown.
         """
-        found = self._stored("ident = ?", (ident,)) if ident is not None else []
-        found += self._stored("message = ?", (message,)) if message else []
-        return sorted({one.id: one for one in found}.values(), key=lambda one: one.id)
+        events = self._stored("ident = ?", (ident,)) if ident is not None else []
+        events += self._stored("message = ?", (message,)) if message else []
+        return sorted({event.id: event for event in events}.values(), key=lambda event: event.id)
 
     def of_campaign(self, campaign: int, most: int) -> list[StoredEvent]:
         """Return the last events of a campaign, in order."""
@@ -170,11 +172,11 @@ class EventLog(SharedSqliteFile):
 
         Empty where it is not kept, or damaged.
         """
-        found = self.rows("SELECT octets FROM raw WHERE id = ?", (ident,))
-        if not found:
+        rows = self.rows("SELECT octets FROM raw WHERE id = ?", (ident,))
+        if not rows:
             return b""
         try:
-            return zlib.decompressobj().decompress(found[0][0], MOST_RAW)
+            return zlib.decompressobj().decompress(rows[0][0], MOST_RAW)
         except zlib.error:
             return b""
 
@@ -213,8 +215,8 @@ class EventLog(SharedSqliteFile):
                 of each event.
         """
         with self.transaction() as db:
-            for ident, turn, word, told in effects:
-                note_done(db, ident, turn, word, told)
+            for ident, turn, word, effect_lines in effects:
+                note_done(db, ident, turn, word, effect_lines)
 
     def again(self, words: Sequence[int], but: int) -> None:
         """Have the effects of events done again that found what they say said by a word which is
@@ -352,22 +354,22 @@ def event_of_row(row: tuple[Any, ...]) -> StoredEvent:
 
 
 def note_done(
-    db: sqlite3.Connection, ident: int, turn: int, word: int, told: Sequence[str]
+    db: sqlite3.Connection, ident: int, turn: int, word: int, effect_lines: Sequence[str]
 ) -> None:
     """Note within a transaction that the effects of a decision are there; see `EventLog.did`."""
     db.execute(
         "UPDATE event SET done = ?, word = ?, effects = ? WHERE id = ? AND done < ?",
-        (turn, word, msgspec.json.encode(list(told)).decode(), ident, turn),
+        (turn, word, msgspec.json.encode(list(effect_lines)).decode(), ident, turn),
     )
 
 
-def insert(db: sqlite3.Connection, one: FeedbackEvent, now: float) -> int:
+def insert(db: sqlite3.Connection, event: FeedbackEvent, now: float) -> int:
     """Write an event down within a transaction; return its id."""
     cursor = db.execute(
         _INSERT,
         (
-            one.what, one.way, one.time, now, _text(one.person), one.ident, _text(one.message_id), _text(one.mailbox),
-            _text(one.source), one.key or None,
+            event.what, event.way, event.time, now, _text(event.person), event.ident, _text(event.message_id), _text(event.mailbox),
+            _text(event.source), event.key or None,
         ),
     )  # fmt: skip
     ident = cursor.lastrowid

@@ -46,14 +46,14 @@ def read_reference(raw: bytes, key: bytes) -> MessageReference:
     """
     data = raw[:HEAD_BYTES].replace(b"\r\n", b"\n")
     headers, _ = split(data, 0, len(data), DEFAULT, Findings())
-    found = {
+    fields_found = {
         header.name: header.value
         for header in headers
         if header.name in {"x-mras-id", "message-id"}
     }
     return MessageReference(
-        verify(found.get("x-mras-id", ""), key),
-        _unicode(found.get("message-id", "")[:MESSAGE_ID_LENGTH].strip().strip("<>")),
+        verify(fields_found.get("x-mras-id", ""), key),
+        _unicode(fields_found.get("message-id", "")[:MESSAGE_ID_LENGTH].strip().strip("<>")),
     )
 
 
@@ -85,14 +85,14 @@ def event_of(
         PeerError: it says nothing that could be believed.
     """
     try:
-        what = EventKind(arguments.get("what", ""))
+        kind = EventKind(arguments.get("what", ""))
     except ValueError:
-        what = EventKind.TRAP
-    if what not in _SIEVE:
+        kind = EventKind.TRAP
+    if kind not in _SIEVE:
         raise PeerError(f"not what a mailbox tells: what={arguments.get('what', '')[:40]!r}")
     user = arguments.get("user", "")
-    who = person_address(user, template)
-    if not who:
+    person = person_address(user, template)
+    if not person:
         raise PeerError(f"{user[:80]!r} is no mail address; set intake.person")
     ident, message_id = read_reference(raw, key)
     if not raw:
@@ -100,20 +100,20 @@ def event_of(
         message_id = _unicode(
             arguments.get("messageid", "")[:MESSAGE_ID_LENGTH].strip().strip("<>")
         )
-    if ident is None and (what in WEAK or not raw):
+    if ident is None and (kind in WEAK or not raw):
         raise PeerError("it names no message of ours")
     event = FeedbackEvent(
-        what=what,
-        way=EventChannel.MAILBOX if what in WEAK else EventChannel.SIEVE,
+        what=kind,
+        way=EventChannel.MAILBOX if kind in WEAK else EventChannel.SIEVE,
         time=now,
-        person=who,
+        person=person,
         ident=ident,
         message_id=message_id,
         raw=raw,
         mailbox=_unicode(arguments.get("mailbox", "")),
         source=_SOURCE,
     )
-    if what in WEAK:  # however often it is opened
+    if kind in WEAK:  # however often it is opened
         return msgspec.structs.replace(event, key=_key(event, str(ident).encode()))
     # said again, because the first answer did not come in time
     if when := arguments.get("when", ""):

@@ -49,11 +49,11 @@ class Quota:
         room = HOUR_BYTES if event.person else TRAPS_BYTES
         left, since = self._left.pop(event.person, (float(room), now))
         left = min(room, left + (now - since) * room / _HOUR_S)
-        kept = size <= left
-        self._left[event.person] = (left - size if kept else left, now)
+        fits = size <= left
+        self._left[event.person] = (left - size if fits else left, now)
         if len(self._left) > PERSONS:
             del self._left[next(iter(self._left))]
-        if kept:
+        if fits:
             return event
         # half a text is another one than the journal knows, and would be taken for a forgery
         return msgspec.structs.replace(

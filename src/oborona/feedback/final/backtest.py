@@ -95,11 +95,13 @@ class BacktestContentModel(NoModels):
             ham_learned=course.ham,
         )
 
-    def learn(self, known: ContentFeatures, *, spam: bool) -> None:
+    def learn(self, known_features: ContentFeatures, *, spam: bool) -> None:
         """Take people's word about a message."""
         self._learned += 1
         kind = LabelKind.SPAM if spam else LabelKind.HAM
-        self._course.take(TrainingExample(self._learned, kind, "", 1.0, layout(), known.to_bytes()))
+        self._course.take(
+            TrainingExample(self._learned, kind, "", 1.0, layout(), known_features.to_bytes())
+        )
 
 
 class Backtest:
@@ -149,29 +151,31 @@ class Backtest:
         if self._number == 0 and mail.time:
             self._now = mail.time
         envelope = Envelope()
-        found = await scan(
+        result = await scan(
             undo_delivery(mail.raw), envelope, self._site, self._policy, NoInquiry(), now=self._now
         )
         example = self.observer.example(
-            found.facts,
-            found.verdict.rules,
+            result.facts,
+            result.verdict.rules,
             name=mail.name,
             time=mail.time,
             spam=mail.spam,
-            score=found.verdict.score,
+            score=result.verdict.score,
         )
         if self._meanings is not None:
-            await self._meanings.learn(found.message, spam=mail.spam)
-        record_verdict(found.pieces, found.verdict, self._counters, now=self._now)
+            await self._meanings.learn(result.message, spam=mail.spam)
+        record_verdict(result.pieces, result.verdict, self._counters, now=self._now)
         self._number += 1
         if self._chance.random() < self._share:
-            known, action = features(found.message), found.verdict.action
+            message_features, action = features(result.message), result.verdict.action
             self._waiting.append(
-                _Word(self._number + self._delay, mail.spam, known, found.pieces, action)
+                _Word(
+                    self._number + self._delay, mail.spam, message_features, result.pieces, action
+                )
             )
         while self._waiting and self._waiting[0].due <= self._number:
             self._hear(self._waiting.popleft())
-        return BacktestResult(scan=found, example=example, opinion=found.opinion)
+        return BacktestResult(scan=result, example=example, opinion=result.opinion)
 
     def meaning(self) -> NDArray[np.float32] | None:
         """Return the weights of the model on meaning that all mail gives.

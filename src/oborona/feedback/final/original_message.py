@@ -30,18 +30,20 @@ def undo_delivery(raw: bytes) -> bytes:
     mailboxes and filters have noted.
     """
     raw = raw.replace(b"\r\n", b"\n")
-    found = list(fields(raw))
-    if not found:
+    header_fields = list(fields(raw))
+    if not header_fields:
         return raw
     last = 0
-    for number, match in enumerate(found, 1):
+    for number, match in enumerate(header_fields, 1):
         name = match[1].lower()
         if name in _DELIVERED or (name == b"received" and _FETCHED.search(match[2])):
             last = number
-    kept = [
-        match[0] for match in found[last:] if not _KEPT_BY_MAILBOXES.fullmatch(match[1].lower())
+    original = [
+        match[0]
+        for match in header_fields[last:]
+        if not _KEPT_BY_MAILBOXES.fullmatch(match[1].lower())
     ]
-    return b"".join(kept) + raw[found[-1].end() :]
+    return b"".join(original) + raw[header_fields[-1].end() :]
 
 
 def fields(raw: bytes) -> Iterator[re.Match[bytes]]:

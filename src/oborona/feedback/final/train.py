@@ -115,7 +115,7 @@ def train(
             f"{4 * FEWEST} of each are the least"
         )
     edges = np.linspace(0, len(examples), FOLDS + 2).astype(int)
-    found: list[tuple[slice, Floats, Floats]] = []
+    predictions: list[tuple[slice, Floats, Floats]] = []
     trees: list[int] = []
     folds: list[str] = []
     for fold in range(1, FOLDS + 1):
@@ -130,7 +130,7 @@ def train(
         trees.append(max(1, library.tree_count_))
         calibration = _calibrated(_raw(library, table, parts[1]), table.spam[parts[1]])
         raw = _raw(library, table, parts[2])
-        found.append(
+        predictions.append(
             (parts[2], raw, odds.probability(calibration.slope * raw + calibration.offset))
         )
         spam = int(table.spam[parts[2]].sum())
@@ -139,22 +139,25 @@ def train(
             f"{trees[-1]} trees, judged {raw.size} ({spam} spam)"
         )
     progress("folds", FOLDS, FOLDS + 1)
-    if not found or _both(np.concatenate([table.spam[part] for part, _, _ in found])) < FEWEST:
+    if (
+        not predictions
+        or _both(np.concatenate([table.spam[part] for part, _, _ in predictions])) < FEWEST
+    ):
         raise NotTrainable(
             "in time order there is no part with both kinds of mail before it and in it: "
             "shuffle, or take more"
         )
     judged = HeldOutResult(
-        places=np.concatenate([np.arange(len(examples))[part] for part, _, _ in found]),
-        spam=np.concatenate([table.spam[part] for part, _, _ in found]),
-        scores=np.concatenate([table.scores[part] for part, _, _ in found]),
-        probabilities=np.concatenate([probabilities for _, _, probabilities in found]),
+        places=np.concatenate([np.arange(len(examples))[part] for part, _, _ in predictions]),
+        spam=np.concatenate([table.spam[part] for part, _, _ in predictions]),
+        scores=np.concatenate([table.scores[part] for part, _, _ in predictions]),
+        probabilities=np.concatenate([probabilities for _, _, probabilities in predictions]),
         folds=tuple(folds),
     )
     whole = _library(table, slice(None), trees=median_low(trees))
     forest, features = from_catboost(whole, table.features)
     progress("folds", FOLDS + 1, FOLDS + 1)
-    calibration = _calibrated(np.concatenate([raw for _, raw, _ in found]), judged.spam)
+    calibration = _calibrated(np.concatenate([raw for _, raw, _ in predictions]), judged.spam)
     model = TrainedModel(
         features=features,
         trees=forest,
@@ -174,10 +177,10 @@ def _added(
 
     parts = library.get_feature_importance(Pool(table.numbers), type="ShapValues")[:, :-1]
     sizes = np.abs(parts).mean(axis=0) * calibration.slope
-    found = [
+    importances = [
         (name, float(size)) for name, size in zip(table.features, sizes, strict=True) if size > 0
     ]
-    return tuple(sorted(found, key=lambda one: (-one[1], one[0])))
+    return tuple(sorted(importances, key=lambda pair: (-pair[1], pair[0])))
 
 
 def _summary(
@@ -191,7 +194,7 @@ def _summary(
             for name, weight in zip(table.features, weights, strict=True)
             if weight > 0
         ),
-        key=lambda one: (-one[1], one[0]),
+        key=lambda pair: (-pair[1], pair[0]),
     )
     return TrainingSummary(
         spam=int(table.spam.sum()),

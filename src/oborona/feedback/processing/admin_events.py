@@ -46,18 +46,18 @@ def log_taught_labels(
     Raises:
         StoreError: they can't be written.
     """
-    found = []
+    lines = []
     with log.transaction() as db:
-        for one in taught:
-            if one.heard.new:
-                found.append(_line(db, one, source, now))
-                if one.heard.replaced:
-                    _replaced(db, one.heard.replaced, found[-1], now)
-    return found
+        for label in taught:
+            if label.heard.new:
+                lines.append(_line(db, label, source, now))
+                if label.heard.replaced:
+                    _replaced(db, label.heard.replaced, lines[-1], now)
+    return lines
 
 
-def _line(db: sqlite3.Connection, one: TaughtLabel, source: str, now: float) -> int:
-    word = one.word
+def _line(db: sqlite3.Connection, label: TaughtLabel, source: str, now: float) -> int:
+    word = label.word
     ident = insert(
         db,
         FeedbackEvent(
@@ -75,15 +75,15 @@ def _line(db: sqlite3.Connection, one: TaughtLabel, source: str, now: float) -> 
     db.execute(
         "UPDATE event SET message = ?, campaign = ? WHERE id = ?", (word.digest, campaign, ident)
     )
-    decide(db, ident, EventDecision(counts=True, own=bool(one.own), weight=1.0), now)
-    told = [
+    decide(db, ident, EventDecision(counts=True, own=bool(label.own), weight=1.0), now)
+    effects = [
         (
-            f"label {one.heard.id}: trained with weight {word.weight:.2f}, {len(word.pieces)} "
+            f"label {label.heard.id}: trained with weight {word.weight:.2f}, {len(word.pieces)} "
             f"hashes counted"
         ),
-        *one.own,
+        *label.own,
     ]
-    note_done(db, ident, 1, one.heard.id, told)
+    note_done(db, ident, 1, label.heard.id, effects)
     if campaign:
         campaigns.note_site_decision(db, campaign, now)
     return ident

@@ -43,12 +43,15 @@ def review_campaign(log: EventLog, campaign: int, now: float) -> int:
         StoreError: the log can't be read or written.
     """
     with log.told() as db:
-        said = campaigns.events_of(db, campaign)
-    gone = set(revise(said))  # outside of any transaction: it may take a second
-    left = [msgspec.structs.replace(one, believed=False) if one.id in gone else one for one in said]
-    known = {one.person: "right" if one.right else "wrong" for one in outcomes(left)}
+        events = campaigns.events_of(db, campaign)
+    removed = set(revise(events))  # outside of any transaction: it may take a second
+    left = [
+        msgspec.structs.replace(event, believed=False) if event.id in removed else event
+        for event in events
+    ]
+    judged = {outcome.person: "right" if outcome.right else "wrong" for outcome in outcomes(left)}
     with log.transaction() as db:
-        for ident in sorted(gone):
+        for ident in sorted(removed):
             (own,) = db.execute("SELECT own FROM event WHERE id = ?", (ident,)).fetchone()
             decide(
                 db,
@@ -61,10 +64,10 @@ def review_campaign(log: EventLog, campaign: int, now: float) -> int:
                 ),
                 now,
             )
-        for person in known.keys() | campaigns.counted_outcomes(db, campaign).keys():
-            campaigns.count_outcome(db, campaign, person, known.get(person, ""))
+        for person in judged.keys() | campaigns.counted_outcomes(db, campaign).keys():
+            campaigns.count_outcome(db, campaign, person, judged.get(person, ""))
         note_reviewed(db, campaign, now)
-    return len(gone)
+    return len(removed)
 
 
 def note_reviewed(db: sqlite3.Connection, campaign: int, now: float) -> None:

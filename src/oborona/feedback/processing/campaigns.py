@@ -45,9 +45,9 @@ def pieces_of(shingles: Sequence[Shingle]) -> list[Shingle]:
     None of a message without text, file and picture.
     """
     for types in ((*_WHOLE, *_VALUES), _OF_NO_TEXT):
-        found = [one for one in shingles if one.type in types]
-        if found:
-            return found[:MOST_VALUES]
+        selected = [piece for piece in shingles if piece.type in types]
+        if selected:
+            return selected[:MOST_VALUES]
     return []
 
 
@@ -64,14 +64,14 @@ def campaign_of(db: sqlite3.Connection, shingles: Sequence[Shingle], now: float)
     pieces = pieces_of(shingles)
     if not pieces:
         return 0
-    found = _alike(db, pieces)
-    if found:
-        return found
+    campaign = _alike(db, pieces)
+    if campaign:
+        return campaign
     ident = db.execute("INSERT INTO campaign (first, last) VALUES (?, ?)", (now, now)).lastrowid
     assert ident is not None
     db.executemany(
         "INSERT OR IGNORE INTO campaign_piece VALUES (?, ?, ?)",
-        [(one.type, one.hash - _SIGNED, ident) for one in pieces],
+        [(piece.type, piece.hash - _SIGNED, ident) for piece in pieces],
     )
     return ident
 
@@ -83,21 +83,21 @@ def _alike(db: sqlite3.Connection, pieces: Sequence[Shingle]) -> int:
         "SELECT p.campaign, p.type, count(*) FROM campaign_piece p"  # noqa: S608 - marks alone
         f" JOIN (SELECT column1 AS type, column2 AS hash FROM (VALUES {marks})) w ON w.type = p.type AND w.hash = p.hash"
         " GROUP BY p.campaign, p.type",
-        tuple(chain.from_iterable((one.type, one.hash - _SIGNED) for one in pieces)),
+        tuple(chain.from_iterable((piece.type, piece.hash - _SIGNED) for piece in pieces)),
     ).fetchall()
-    there = Counter(one.type for one in pieces)
+    sizes = Counter(piece.type for piece in pieces)
     shared = Counter[int]()
     for campaign, kind, number in rows:
-        if kind not in _VALUES or number >= shared_values(kind, there[kind]):
+        if kind not in _VALUES or number >= shared_values(kind, sizes[kind]):
             shared[campaign] += number
     # of several that share as much the first: they were one before this message showed it
-    return min(shared, key=lambda one: (-shared[one], one), default=0)
+    return min(shared, key=lambda campaign: (-shared[campaign], campaign), default=0)
 
 
 def note(
     db: sqlite3.Connection,
     campaign: int,
-    what: EventKind,
+    kind: EventKind,
     *,
     person: str,
     record: PersonRecord,
@@ -109,25 +109,25 @@ def note(
     Args:
         db: within a transaction.
         campaign: id.
-        what: was said.
+        kind: was said.
         person: who said it.
         record: of the person until then.
         weight: with which it is believed; 0 = it is not.
         now: Unix seconds.
     """
-    urgent = what is EventKind.TRAP  # what is certain is looked at now
+    urgent = kind is EventKind.TRAP  # what is certain is looked at now
     db.execute(
         "UPDATE campaign SET last = ?, traps = traps + ?, changed = 1, looked = CASE WHEN ? THEN 0 ELSE looked END WHERE id = ?",
-        (now, int(what is EventKind.TRAP), urgent, campaign),
+        (now, int(kind is EventKind.TRAP), urgent, campaign),
     )
-    if what not in (EventKind.COMPLAINT, EventKind.PARDON):
+    if kind not in (EventKind.COMPLAINT, EventKind.PARDON):
         return
     db.execute(
         "INSERT INTO campaign_person (campaign, person, what, events, first, last, weight, young, proven, only)"
         " VALUES (?, ?, ?, 1, ?, ?, ?, ?, ?, ?) ON CONFLICT (campaign, person, what)"
         " DO UPDATE SET events = events + 1, last = excluded.last, weight = max(weight, excluded.weight)",
         (
-            campaign, person, what, now, now, weight, is_newcomer(record, now), is_proven(record, now), only_pardons(record),
+            campaign, person, kind, now, now, weight, is_newcomer(record, now), is_proven(record, now), only_pardons(record),
         ),
     )  # fmt: skip
 
@@ -142,17 +142,17 @@ def note_site_decision(db: sqlite3.Connection, campaign: int, now: float) -> Non
 def state_of(db: sqlite3.Connection, campaign: int, now: float) -> CampaignRecord:
     """Return what was said of a campaign in the last day."""
     since = now - WINDOW_S
-    said = {
-        what: row
-        for what, *row in db.execute(
+    sums = {
+        kind: row
+        for kind, *row in db.execute(
             "SELECT what, sum(events), count(*), sum(young), sum(only), sum(weight), sum(weight * (1 - young)),"
             " sum(weight * proven), min(first), max(last) FROM campaign_person WHERE campaign = ? AND last > ? GROUP BY what",
             (campaign, since),
         )
     }
-    found = db.execute("SELECT traps FROM campaign WHERE id = ?", (campaign,)).fetchone()
+    traps_row = db.execute("SELECT traps FROM campaign WHERE id = ?", (campaign,)).fetchone()
     nothing = (0, 0, 0, 0, 0.0, 0.0, 0.0, 0.0, 0.0)
-    bad, good = said.get(EventKind.COMPLAINT, nothing), said.get(EventKind.PARDON, nothing)
+    bad, good = sums.get(EventKind.COMPLAINT, nothing), sums.get(EventKind.PARDON, nothing)
     return CampaignRecord(
         complaints=bad[0],
         pardons=good[0],
@@ -160,19 +160,19 @@ def state_of(db: sqlite3.Connection, campaign: int, now: float) -> CampaignRecor
         pardoners=good[1],
         young_pardoners=good[2],
         only_pardoners=good[3],
-        traps=found[0] if found else 0,
+        traps=traps_row[0] if traps_row else 0,
         believed_complaint_weight=bad[4],
         known_complaint_weight=bad[5],
         believed_pardon_weight=good[4],
         proven_pardon_weight=good[6],
-        first=min((one for one in (bad[7], good[7]) if one), default=0.0),
+        first=min((time for time in (bad[7], good[7]) if time), default=0.0),
         last=max(bad[8], good[8]),
         first_pardon=good[7],
     )
 
 
 def repeated(
-    db: sqlite3.Connection, campaign: int, person: str, what: EventKind, message: bytes, now: float
+    db: sqlite3.Connection, campaign: int, person: str, kind: EventKind, message: bytes, now: float
 ) -> int:
     """Return how many believed events of a kind a person has about other messages of a campaign, of
     the last day.
@@ -182,7 +182,7 @@ def repeated(
     (number,) = db.execute(
         "SELECT count(*) FROM event WHERE campaign = ? AND person = ? AND what = ? AND counts AND message IS NOT ?"
         " AND heard > ?",
-        (campaign, person, what, message or None, now - WINDOW_S),
+        (campaign, person, kind, message or None, now - WINDOW_S),
     ).fetchone()
     return int(number)
 
@@ -204,8 +204,8 @@ def events_of(db: sqlite3.Connection, campaign: int) -> list[CampaignEvent]:
         (campaign, MOST_TOLD),
     ).fetchall()
     own = counted_outcomes(db, campaign)
-    found = []
-    for ident, what, way, time, person, counts, complaints, pardons, right, wrong, first in sorted(
+    events = []
+    for ident, kind, way, time, person, counts, complaints, pardons, right, wrong, first in sorted(
         rows
     ):
         others = (
@@ -220,10 +220,10 @@ def events_of(db: sqlite3.Connection, campaign: int) -> list[CampaignEvent]:
             first=first,
             weight=weight_of(*others),
         )
-        found.append(
+        events.append(
             CampaignEvent(
                 id=ident,
-                what=EventKind(what),
+                what=EventKind(kind),
                 way=EventChannel(way),
                 time=time,
                 person=person,
@@ -231,7 +231,7 @@ def events_of(db: sqlite3.Connection, campaign: int) -> list[CampaignEvent]:
                 record=record,
             )
         )
-    return found
+    return events
 
 
 def counted_outcomes(db: sqlite3.Connection, campaign: int) -> dict[str, str]:
@@ -272,7 +272,7 @@ def count_outcome(db: sqlite3.Connection, campaign: int, person: str, outcome: s
 
 def forget(db: sqlite3.Connection, before: float, most: int) -> int:
     """Forget campaigns that nobody spoke of since a time; return how many."""
-    gone = db.execute(
+    removed = db.execute(
         "SELECT id FROM campaign WHERE last < ? ORDER BY last LIMIT ?", (before, most)
     ).fetchall()
     for statement in (
@@ -281,5 +281,5 @@ def forget(db: sqlite3.Connection, before: float, most: int) -> int:
         "UPDATE event SET campaign = 0 WHERE campaign = ?",
         "DELETE FROM campaign WHERE id = ?",
     ):
-        db.executemany(statement, gone)
-    return len(gone)
+        db.executemany(statement, removed)
+    return len(removed)

@@ -81,26 +81,31 @@ class DecisionEffects:
         Raises:
             StoreError: a store can't be written; what is missing is done by the next call.
         """
-        said = [
-            one
-            for one in events
-            if one.what in KINDS and (one.counts or one.own) and about[one.id].pieces
+        labelled = [
+            event
+            for event in events
+            if event.what in KINDS and (event.counts or event.own) and about[event.id].pieces
         ]
-        anew = {one.id for one in said}
-        self._take_back([one for one in events if one.turn > 1], anew, now)
-        became = self._words.add([self._word(one, about[one.id]) for one in said], now=now)
-        told: dict[int, list[str]] = {one.id: [] for one in events}
+        renewed = {event.id for event in labelled}
+        self._take_back([event for event in events if event.turn > 1], renewed, now)
+        recorded_labels = self._words.add(
+            [self._word(event, about[event.id]) for event in labelled], now=now
+        )
+        effect_words: dict[int, list[str]] = {event.id: [] for event in events}
         word: dict[int, int] = {}
-        for one, heard in zip(said, became, strict=True):
-            word[one.id] = heard.id
-            told[one.id] += self._tell_word(one, heard, about[one.id])
-            if one.own:
-                told[one.id] += self._list(one, heard, about[one.id])
+        for event, recorded in zip(labelled, recorded_labels, strict=True):
+            word[event.id] = recorded.id
+            effect_words[event.id] += self._tell_word(event, recorded, about[event.id])
+            if event.own:
+                effect_words[event.id] += self._list(event, recorded, about[event.id])
         told_reads = self._count(events, about)
         for ident, words in told_reads.items():
-            told[ident] += words
+            effect_words[ident] += words
         self._log.note_effects_done(
-            [(one.id, one.turn, word.get(one.id, 0), told[one.id]) for one in events]
+            [
+                (event.id, event.turn, word.get(event.id, 0), effect_words[event.id])
+                for event in events
+            ]
         )
 
     def _word(self, event: StoredEvent, about: EventMessage) -> Label:
@@ -133,7 +138,7 @@ class DecisionEffects:
         if not _is_counted(event):
             return ()
         if event.what is not EventKind.TRAP and self._young(event):
-            return tuple(one for one in about.pieces if one.type not in voices.SHARED)
+            return tuple(piece for piece in about.pieces if piece.type not in voices.SHARED)
         return about.pieces
 
     def _young(self, event: StoredEvent) -> bool:
@@ -143,79 +148,92 @@ class DecisionEffects:
             )
         return is_newcomer(record, event.heard)
 
-    def _take_back(self, events: Sequence[StoredEvent], anew: Collection[int], now: float) -> None:
+    def _take_back(
+        self, events: Sequence[StoredEvent], renewed: Collection[int], now: float
+    ) -> None:
         """Take back what followed from the decisions before.
 
         Args:
             events: decided again.
-            anew: those from which a word follows again. Where none can, since its message is
+            renewed: those from which a word follows again. Where none can, since its message is
                 forgotten, the person's own list stays as it is.
             now: Unix seconds.
         """
         effects = EffectOutbox(self._words)
-        for one in events:
-            marks = [mark_of(self._origin, one.id, turn) for turn in range(1, one.turn)]
+        for event in events:
+            marks = [mark_of(self._origin, event.id, turn) for turn in range(1, event.turn)]
             words = self._words.of_marks(marks)
-            self._log.again(words, one.id)
-            self._words.take_back(words, reason=one.say or "decided again", by=BY, now=now)
-            if words and (one.id in anew or not one.own):
+            self._log.again(words, event.id)
+            self._words.take_back(words, reason=event.say or "decided again", by=BY, now=now)
+            if words and (event.id in renewed or not event.own):
                 self._lists.take_back(words)
             effects.take_back(marks)
 
     def _tell_word(
-        self, event: StoredEvent, heard: RecordedLabel, about: EventMessage
+        self, event: StoredEvent, recorded: RecordedLabel, about: EventMessage
     ) -> list[str]:
-        if not heard.new:
-            return [f"label {heard.id} was there before"]
+        if not recorded.new:
+            return [f"label {recorded.id} was there before"]
         taught = (
             f"trained with weight {self._weight(event):.2f}"
             if about.features
             else "no text to train on"
         )
-        instead = f", instead of label {heard.replaced}" if heard.replaced else ""
-        return [f"label {heard.id}{instead}: {taught}, {heard.counted} hashes counted"]
+        instead = f", instead of label {recorded.replaced}" if recorded.replaced else ""
+        return [f"label {recorded.id}{instead}: {taught}, {recorded.counted} hashes counted"]
 
-    def _list(self, event: StoredEvent, heard: RecordedLabel, about: EventMessage) -> list[str]:
+    def _list(self, event: StoredEvent, recorded: RecordedLabel, about: EventMessage) -> list[str]:
         """Write what follows for the person's own mail."""
         kind, _ = KINDS[event.what]
-        found = entries_from_label(
-            kind, about.origin, about.pieces, person=event.person, word=heard.id, now=event.time
+        entries = entries_from_label(
+            kind, about.origin, about.pieces, person=event.person, word=recorded.id, now=event.time
         )
-        self._lists.say(event.person, heard.id, found, replaced=heard.replaced, now=event.time)
-        return [f"{event.person}: {one.say}" for one in found]
+        self._lists.say(
+            event.person, recorded.id, entries, replaced=recorded.replaced, now=event.time
+        )
+        return [f"{event.person}: {entry.say}" for entry in entries]
 
     def _count(
         self, events: Sequence[StoredEvent], about: Mapping[int, EventMessage]
     ) -> dict[int, list[str]]:
         """Hand in what is counted beside words; return it in words."""
-        effects, wanted, told = (
+        effects, requests, effect_words = (
             EffectOutbox(self._words),
             list[EffectRequest](),
             dict[int, list[str]](),
         )
-        for one in events:
-            if one.what in _READ and _is_counted(one):
-                kind = _READ[one.what]
-                wanted.append(EffectRequest(self.mark(one), kind, about[one.id].pieces, None))
-                told[one.id] = [f"{kind} counted on {len(about[one.id].pieces)} hashes"]
-            elif one.what is EventKind.PARDON and one.ident is not None:
-                known = about[one.id].known if one.id in about else None
-                marks = [forgiven_mark(one.ident), forgiven_late_mark(one.ident)]
-                others = self._log.about(ident=one.ident)
+        for event in events:
+            if event.what in _READ and _is_counted(event):
+                kind = _READ[event.what]
+                requests.append(EffectRequest(self.mark(event), kind, about[event.id].pieces, None))
+                effect_words[event.id] = [f"{kind} counted on {len(about[event.id].pieces)} hashes"]
+            elif event.what is EventKind.PARDON and event.ident is not None:
+                journaled = about[event.id].known if event.id in about else None
+                marks = [forgiven_mark(event.ident), forgiven_late_mark(event.ident)]
+                others = self._log.about(ident=event.ident)
                 if not any(other.counts and other.what is EventKind.PARDON for other in others):
                     effects.take_back(marks)
-                elif one.counts and known is not None and known.counted_spam and known.shingles:
-                    wanted.append(
-                        EffectRequest(marks[0], CountedEffect.FORGIVEN, known.shingles, known.time)
+                elif (
+                    event.counts
+                    and journaled is not None
+                    and journaled.counted_spam
+                    and journaled.shingles
+                ):
+                    requests.append(
+                        EffectRequest(
+                            marks[0], CountedEffect.FORGIVEN, journaled.shingles, journaled.time
+                        )
                     )
-                    wanted.append(
-                        EffectRequest(marks[1], CountedEffect.FORGIVEN, known.late, known.late_time)
+                    requests.append(
+                        EffectRequest(
+                            marks[1], CountedEffect.FORGIVEN, journaled.late, journaled.late_time
+                        )
                     )
-                    told[one.id] = [
-                        f"spam taken back from {len(known.shingles) + len(known.late)} hashes"
+                    effect_words[event.id] = [
+                        f"spam taken back from {len(journaled.shingles) + len(journaled.late)} hashes"
                     ]
-        effects.want(wanted)
-        return told
+        effects.want(requests)
+        return effect_words
 
 
 def _is_counted(event: StoredEvent) -> bool:

@@ -59,8 +59,8 @@ def decide_event(
         )
         decide(db, event.id, nothing, now)
         return nothing
-    known = about.known
-    ident = known.id if known is not None else None if about.forged else event.ident
+    journaled = about.known
+    ident = journaled.id if journaled is not None else None if about.forged else event.ident
     same = {
         "person": event.person,
         "message": about.message or None,
@@ -91,9 +91,9 @@ def decide_event(
         time=min(event.time, event.heard),  # a claim about the future makes nobody older
         person=event.person,
         signed=about.signed,
-        delivered=known.time if known is not None else 0.0,
-        verdict=known.verdict if known is not None else None,
-        recipient=known is not None and event.person in known.recipients,
+        delivered=journaled.time if journaled is not None else 0.0,
+        verdict=journaled.verdict if journaled is not None else None,
+        recipient=journaled is not None and event.person in journaled.recipients,
         asked_for=asked_for,
         earlier=earlier,
         repeated=campaigns.repeated(db, campaign, event.person, event.what, about.message, now)
@@ -167,7 +167,7 @@ def _earlier(
 
 
 def _withdraw(
-    db: sqlite3.Connection, what: EventKind, same: Mapping[str, object], now: float
+    db: sqlite3.Connection, kind: EventKind, same: Mapping[str, object], now: float
 ) -> None:
     """Decide that the word of a person who says the opposite now is no more.
 
@@ -175,13 +175,13 @@ def _withdraw(
 
     Args:
         db: within a transaction.
-        what: they said until now.
+        kind: they said until now.
         same: the values of `_OF_THE_SAME`.
         now: Unix seconds.
     """
     reports = db.execute(
         f"SELECT id FROM event WHERE {_OF_THE_SAME} AND what = :what AND (counts OR own) ORDER BY id",  # noqa: S608 - literals
-        {**same, "what": what},
+        {**same, "what": kind},
     ).fetchall()
     say = f"the person says the opposite in report {same['id']}"
     for (ident,) in reports:

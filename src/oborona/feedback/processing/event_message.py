@@ -65,18 +65,18 @@ class EventMessage(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def message_of_event(
-    event: StoredEvent, raw: bytes, known: JournaledMessage | None, keys: SiteHashing
+    event: StoredEvent, raw: bytes, journaled: JournaledMessage | None, keys: SiteHashing
 ) -> EventMessage:
     """Return what an event is about.
 
     Args:
         event: of any kind.
         raw: its raw copy; empty = there is none.
-        known: what the journal knows of the id in it.
+        journaled: what the journal knows of the id in it.
         keys: of the site.
     """
     if not raw or event.what not in KINDS:
-        return _named(event, known)
+        return _named(event, journaled)
     kind, source = KINDS[event.what]
     try:
         word, message = extract_label(
@@ -91,44 +91,44 @@ def message_of_event(
         )
     except NotLabelable as error:
         return msgspec.structs.replace(
-            _named(event, known), why_unusable="" if known else str(error)
+            _named(event, journaled), why_unusable="" if journaled else str(error)
         )
     origin = origin_from_message(message, keys.site, ours=event.ident is not None)
-    forged = known is not None and not _same(known, word.message_id, word.pieces)
+    forged = journaled is not None and not _same(journaled, word.message_id, word.pieces)
     if forged:
-        known, origin = None, claimed_origin(origin)
-    if known is not None and known.message_id:  # else the mail server gave it one later
-        origin = origin_from_journal(known.facts) or origin
+        journaled, origin = None, claimed_origin(origin)
+    if journaled is not None and journaled.message_id:  # else the mail server gave it one later
+        origin = origin_from_journal(journaled.facts) or origin
     return EventMessage(
         message=word.digest,
-        signed=known is not None,
+        signed=journaled is not None,
         forged=forged,
-        known=known,
-        pieces=(known.shingles if known is not None else ()) or word.pieces,
+        known=journaled,
+        pieces=(journaled.shingles if journaled is not None else ()) or word.pieces,
         features=word.features,
         message_id=word.message_id,
         origin=origin,
     )
 
 
-def _named(event: StoredEvent, known: JournaledMessage | None) -> EventMessage:
+def _named(event: StoredEvent, journaled: JournaledMessage | None) -> EventMessage:
     """Return what is known without the message itself."""
-    if known is not None and event.message_id and known.message_id:
-        same = known.message_id[:MESSAGE_ID_LENGTH] == event.message_id[:MESSAGE_ID_LENGTH]
-        known = known if same else None
-    if known is None:
+    if journaled is not None and event.message_id and journaled.message_id:
+        same = journaled.message_id[:MESSAGE_ID_LENGTH] == event.message_id[:MESSAGE_ID_LENGTH]
+        journaled = journaled if same else None
+    if journaled is None:
         return EventMessage(
             message=_digest(event.message_id) if event.message_id else b"",
             message_id=event.message_id,
             why_unusable="nothing shows which message it was",
         )
     return EventMessage(
-        message=_digest(str(known.id)),
+        message=_digest(str(journaled.id)),
         signed=True,
-        known=known,
-        pieces=known.shingles,
-        message_id=known.message_id,
-        origin=origin_from_journal(known.facts) or LabelOrigin(),
+        known=journaled,
+        pieces=journaled.shingles,
+        message_id=journaled.message_id,
+        origin=origin_from_journal(journaled.facts) or LabelOrigin(),
     )
 
 
@@ -138,9 +138,9 @@ def _digest(name: str) -> bytes:
     ).digest()
 
 
-def _same(known: JournaledMessage, message_id: str, pieces: Sequence[Shingle]) -> bool:
+def _same(journaled: JournaledMessage, message_id: str, pieces: Sequence[Shingle]) -> bool:
     """Tell whether the message handed in is the one that the journal knows."""
-    if known.message_id and known.message_id[:MESSAGE_ID_LENGTH] != message_id:
+    if journaled.message_id and journaled.message_id[:MESSAGE_ID_LENGTH] != message_id:
         return False
-    then, now = text_values(known.shingles), text_values(pieces)
-    return not then or not now or alike(packed(then), frozenset(now), shared_values)
+    before, now = text_values(journaled.shingles), text_values(pieces)
+    return not before or not now or alike(packed(before), frozenset(now), shared_values)

@@ -169,28 +169,32 @@ class EventProcessor:
         if not batch:
             return False
         about = self._about(batch, entries)
-        wanted = {one.id: self._asked_for(one, about[one.id]) for one in batch}
-        now, became = self._clock(), list[EventDecision]()
+        decisions_asked = {event.id: self._asked_for(event, about[event.id]) for event in batch}
+        now, decisions = self._clock(), list[EventDecision]()
         with self._events.transaction() as db:
-            for one in batch:
+            for event in batch:
                 db.execute("SAVEPOINT one")
                 try:
                     decision = decide_event(
-                        db, one, about[one.id], asked_for=wanted[one.id], now=now
+                        db, event, about[event.id], asked_for=decisions_asked[event.id], now=now
                     )
                 except ERRORS:
                     raise
                 # a fault of ours must not stop the events behind this one
                 except Exception as error:
-                    log.exception("event %d can't be decided: a fault of ours", one.id)
+                    log.exception("event %d can't be decided: a fault of ours", event.id)
                     db.execute("ROLLBACK TO one")
                     decision = decide_event(
-                        db, one, EventMessage(why_unusable=_fault(error)), asked_for=False, now=now
+                        db,
+                        event,
+                        EventMessage(why_unusable=_fault(error)),
+                        asked_for=False,
+                        now=now,
                     )
                 db.execute("RELEASE one")
-                became.append(decision)
-        for one, decision in zip(batch, became, strict=True):
-            DECIDED.inc(one.what, one.way, decision.word)
+                decisions.append(decision)
+        for event, decision in zip(batch, decisions, strict=True):
+            DECIDED.inc(event.what, event.way, decision.word)
         self._resolved = about
         return True
 
@@ -199,8 +203,10 @@ class EventProcessor:
         undone = _batch(self._events.undone(0, AT_ONCE_SMALL))
         about, self._resolved = self._resolved, {}
         if undone:
-            wanted = [one for one in undone if (one.counts or one.own) and one.id not in about]
-            self._do(undone, about | self._about(wanted, self._entries(wanted)))
+            missing = [
+                event for event in undone if (event.counts or event.own) and event.id not in about
+            ]
+            self._do(undone, about | self._about(missing, self._entries(missing)))
         return bool(undone)
 
     def _do(self, events: Sequence[StoredEvent], about: Mapping[int, EventMessage]) -> None:
@@ -214,12 +220,12 @@ class EventProcessor:
             raise
         except Exception as error:
             if len(events) > 1:
-                for one in events:
-                    self._do([one], about)
+                for event in events:
+                    self._do([event], about)
                 return
-            (one,) = events
-            log.exception("what follows from event %d can't be done: a fault of ours", one.id)
-            self._events.note_effects_done([(one.id, one.turn, 0, [_fault(error)])])
+            (event,) = events
+            log.exception("what follows from event %d can't be done: a fault of ours", event.id)
+            self._events.note_effects_done([(event.id, event.turn, 0, [_fault(error)])])
 
     def _look(self) -> bool:
         """Go over one campaign where it is time; return whether anything was found."""
@@ -232,9 +238,9 @@ class EventProcessor:
             self._looked_at = self._monotonic()
             return False
         try:
-            gone = campaign_review.review_campaign(self._events, campaign, now)
-            if gone:
-                log.warning("campaign %d: %d reports are not accepted any more", campaign, gone)
+            removed = campaign_review.review_campaign(self._events, campaign, now)
+            if removed:
+                log.warning("campaign %d: %d reports are not accepted any more", campaign, removed)
                 self._seen = -1
             if self._proposer is not None:
                 signature_proposals.propose(
@@ -255,21 +261,21 @@ class EventProcessor:
             return
         now = self._clock()
         # reads and deletions go with the raw copies: nobody asks for them later
-        gone = self._events.forget_raw(now - self._kept.raw_s, TIDY_ROWS)
-        gone += self._events.forget(now - self._kept.raw_s, TIDY_ROWS, passing=True)
-        gone += self._events.forget(now - self._kept.events_s, TIDY_ROWS, passing=False)
+        removed = self._events.forget_raw(now - self._kept.raw_s, TIDY_ROWS)
+        removed += self._events.forget(now - self._kept.raw_s, TIDY_ROWS, passing=True)
+        removed += self._events.forget(now - self._kept.events_s, TIDY_ROWS, passing=False)
         with self._events.transaction() as db:
-            gone += campaigns.forget(db, now - campaigns.KEPT_S, TIDY_ROWS)
-        if gone:
+            removed += campaigns.forget(db, now - campaigns.KEPT_S, TIDY_ROWS)
+        if removed:
             self._events.shrink(TIDY_PAGES)
-        if gone < TIDY_ROWS:
+        if removed < TIDY_ROWS:
             self._tidied_at = self._monotonic()
 
     def _entries(self, events: Sequence[StoredEvent]) -> dict[int, JournaledMessage]:
         """Return what the journal knows of the messages of events, by the event's id."""
-        idents = {one.id: ident for one in events if (ident := self._ident(one)) is not None}
-        known = self._journal.get(list(idents.values()))
-        return {event: known[ident] for event, ident in idents.items() if ident in known}
+        idents = {event.id: ident for event in events if (ident := self._ident(event)) is not None}
+        journaled = self._journal.get(list(idents.values()))
+        return {event: journaled[ident] for event, ident in idents.items() if ident in journaled}
 
     def _written(
         self, events: Sequence[StoredEvent], entries: Mapping[int, JournaledMessage]
@@ -280,9 +286,13 @@ class EventProcessor:
         itself is as quick.
         """
         now = self._clock()
-        for place, one in enumerate(events):
-            fresh = one.what in KINDS and one.ident is not None and 0 <= now - one.heard < JOURNAL_S
-            if fresh and one.id not in entries:
+        for place, event in enumerate(events):
+            fresh = (
+                event.what in KINDS
+                and event.ident is not None
+                and 0 <= now - event.heard < JOURNAL_S
+            )
+            if fresh and event.id not in entries:
                 return events[:place]
         return events
 
@@ -290,7 +300,7 @@ class EventProcessor:
         self, events: Sequence[StoredEvent], entries: Mapping[int, JournaledMessage]
     ) -> dict[int, EventMessage]:
         """Return which message each event is about."""
-        return {one.id: self._spoken(one, entries.get(one.id)) for one in events}
+        return {event.id: self._spoken(event, entries.get(event.id)) for event in events}
 
     def _ident(self, event: StoredEvent) -> int | None:
         """Return the id in the journal of the message that an event is about.
@@ -301,10 +311,10 @@ class EventProcessor:
             return event.ident
         return self._journal.find(event.message_id, event.person)
 
-    def _spoken(self, event: StoredEvent, known: JournaledMessage | None) -> EventMessage:
+    def _spoken(self, event: StoredEvent, journaled: JournaledMessage | None) -> EventMessage:
         try:
             raw = self._events.raw(event.id) if event.what in KINDS and self._worth(event) else b""
-            return message_of_event(event, raw, known, self._keys)
+            return message_of_event(event, raw, journaled, self._keys)
         except StoreError:
             raise
         # a message is anybody's; what it makes fail must not stop the others
@@ -341,10 +351,10 @@ def _fault(error: Exception) -> str:
 
 def _batch(events: Sequence[StoredEvent]) -> list[StoredEvent]:
     """Return the first events that are taken at once: few where messages have to be read."""
-    found, large = [], 0
-    for one in events:
-        large += one.what in KINDS
+    batch, large = [], 0
+    for event in events:
+        large += event.what in KINDS
         if large > AT_ONCE:
             break
-        found.append(one)
-    return found
+        batch.append(event)
+    return batch

@@ -48,17 +48,17 @@ def record_of(db: sqlite3.Connection, person: str, now: float) -> PersonRecord:
     )
 
 
-def note(db: sqlite3.Connection, person: str, what: EventKind, *, time: float, now: float) -> None:
+def note(db: sqlite3.Connection, person: str, kind: EventKind, *, time: float, now: float) -> None:
     """Note that a person did something.
 
     Args:
         db: within a transaction.
         person: mail address.
-        what: they did; no duplicate.
+        kind: they did; no duplicate.
         time: Unix seconds, when the event was written down.
         now: Unix seconds.
     """
-    complained, pardoned = int(what is EventKind.COMPLAINT), int(what is EventKind.PARDON)
+    complained, pardoned = int(kind is EventKind.COMPLAINT), int(kind is EventKind.PARDON)
     db.execute(
         "INSERT INTO person (person, complaints, pardons, first) VALUES (?, ?, ?, ?) ON CONFLICT "
         "DO UPDATE SET"
@@ -95,16 +95,16 @@ def limits_of(db: sqlite3.Connection, now: float) -> DailyThresholds:
     yesterday = db.execute(
         "SELECT complaints, pardons FROM person_day WHERE day = ?", (today - 1,)
     ).fetchall()
-    found = daily_thresholds(
-        [one for one, _ in yesterday],
-        [one for _, one in yesterday],
+    thresholds = daily_thresholds(
+        [count for count, _ in yesterday],
+        [count for _, count in yesterday],
         None
         if before is None
         else DailyThresholds(complaints=before[0], pardons=before[1], people=before[2]),
     )
     db.execute(
         "INSERT INTO threshold VALUES (?, ?, ?, ?)",
-        (today, found.complaints, found.pardons, found.people),
+        (today, thresholds.complaints, thresholds.pardons, thresholds.people),
     )
     db.execute("DELETE FROM person_day WHERE day < ?", (today - DAYS_KEPT,))
-    return found
+    return thresholds

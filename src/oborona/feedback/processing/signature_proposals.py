@@ -57,5 +57,5 @@ def propose(
 
 def proposals_of(log: EventLog, campaign: int) -> list[str]:
     """Return the names of the signatures that were proposed of a campaign."""
-    found = log.rows("SELECT proposals FROM campaign WHERE id = ?", (campaign,))
-    return found[0][0].split() if found else []
+    rows = log.rows("SELECT proposals FROM campaign WHERE id = ?", (campaign,))
+    return rows[0][0].split() if rows else []

@@ -87,22 +87,22 @@ class IndexFiles:
                 f"{self._folder / state_files.INDEX_LIST}: {error.strerror or error}"
             ) from error
         try:
-            known = msgspec.json.decode(octets, type=_List)
+            listed = msgspec.json.decode(octets, type=_List)
         except (msgspec.MsgspecError, UnicodeDecodeError) as error:
             raise SqliteFileDamaged(
                 f"{self._folder / state_files.INDEX_LIST}: is damaged ({error})"
             ) from error
-        if known.format != FORMAT or not all(map(_NUMBER.fullmatch, known.files)):
+        if listed.format != FORMAT or not all(map(_NUMBER.fullmatch, listed.files)):
             raise SqliteFileDamaged(
                 f"{self._folder / state_files.INDEX_LIST}: is damaged, or of another version"
             )
-        segments = [index_segment.read(self._folder / name) for name in known.files]
+        segments = [index_segment.read(self._folder / name) for name in listed.files]
         self._number = max(
-            (int(match[1]) for match in map(_NUMBER.fullmatch, known.files) if match), default=0
+            (int(match[1]) for match in map(_NUMBER.fullmatch, listed.files) if match), default=0
         )
-        self.place = known.place
+        self.place = listed.place
         self.hours = _by_hour(segments)
-        self._delete(set(known.files))
+        self._delete(set(listed.files))
 
     def begin_anew(self) -> None:
         """Forget everything: what the journal has is to be followed from its beginning.
@@ -150,17 +150,24 @@ class IndexFiles:
             StoreError: it can't be written; what was there counts on.
         """
         if self._merging is None:
-            wanted = _to_merge(self.hours, over)
-            if not wanted:
+            candidates = _to_merge(self.hours, over)
+            if not candidates:
                 return False
-            self._merging = wanted, index_segment.merge(self._next(wanted[0].hour), wanted)
+            self._merging = (
+                candidates,
+                index_segment.merge(self._next(candidates[0].hour), candidates),
+            )
         old, slices = self._merging
         try:
             merged = next(slices)
             if merged is not None:
-                gone = set(map(id, old))
+                merged_ids = set(map(id, old))
                 self._count(
-                    [*(one for one in self._all() if id(one) not in gone), merged], self.place
+                    [
+                        *(segment for segment in self._all() if id(segment) not in merged_ids),
+                        merged,
+                    ],
+                    self.place,
                 )
                 self._merging = None
                 _unlink(old)
@@ -175,27 +182,31 @@ class IndexFiles:
         Raises:
             StoreError: the list can't be written; what was there counts on.
         """
-        gone = [one for one in self._all() if one.hour in hours]
-        if gone:
+        segment = [segment for segment in self._all() if segment.hour in hours]
+        if segment:
             self._stop_merging()
-            self._count([one for one in self._all() if one.hour not in hours], self.place)
-            _unlink(gone)
-        return len(gone)
+            self._count(
+                [segment for segment in self._all() if segment.hour not in hours], self.place
+            )
+            _unlink(segment)
+        return len(segment)
 
     def close(self) -> None:
         """Leave nothing half-written behind."""
         self._stop_merging()
 
     def _all(self) -> list[IndexSegment]:
-        return [one for segments in self.hours.values() for one in segments]
+        return [segment for segments in self.hours.values() for segment in segments]
 
     def _next(self, hour: int) -> Path:
         self._number += 1
         return self._folder / f"{hour}-{self._number}{SUFFIX}"
 
     def _count(self, segments: Sequence[IndexSegment], place: int) -> None:
-        known = _List(format=FORMAT, place=place, files=[one.path.name for one in segments])
-        write_atomically(self._folder / state_files.INDEX_LIST, msgspec.json.encode(known))
+        listed = _List(
+            format=FORMAT, place=place, files=[segment.path.name for segment in segments]
+        )
+        write_atomically(self._folder / state_files.INDEX_LIST, msgspec.json.encode(listed))
         self.place, self.hours = place, _by_hour(segments)
 
     def _stop_merging(self) -> None:
@@ -206,21 +217,21 @@ class IndexFiles:
             if close is not None:
                 close()
 
-    def _delete(self, known: Collection[str]) -> None:
+    def _delete(self, names: Collection[str]) -> None:
         """Delete files of ours that do not count."""
         try:
             for path in self._folder.iterdir():
-                if path.name not in known and _OURS.fullmatch(path.name):
+                if path.name not in names and _OURS.fullmatch(path.name):
                     path.unlink(missing_ok=True)
         except OSError as error:
             raise StoreError(f"{self._folder}: {error.strerror or error}") from error
 
 
 def _by_hour(segments: Sequence[IndexSegment]) -> Hours:
-    found: dict[int, tuple[IndexSegment, ...]] = {}
-    for one in segments:
-        found[one.hour] = (*found.get(one.hour, ()), one)
-    return found
+    by_hour: dict[int, tuple[IndexSegment, ...]] = {}
+    for segment in segments:
+        by_hour[segment.hour] = (*by_hour.get(segment.hour, ()), segment)
+    return by_hour
 
 
 def _to_merge(hours: Hours, over: int) -> tuple[IndexSegment, ...]:
@@ -228,9 +239,9 @@ def _to_merge(hours: Hours, over: int) -> tuple[IndexSegment, ...]:
         if hour < over and len(segments) >= STRAY:
             return segments
         alike: dict[int, list[IndexSegment]] = {}
-        for one in segments:
-            same = alike.setdefault(one.rows.bit_length() // 3, [])
-            same.append(one)
+        for segment in segments:
+            same = alike.setdefault(segment.rows.bit_length() // 3, [])
+            same.append(segment)
             if len(same) == FEW:
                 return tuple(same)
     return ()
@@ -238,8 +249,8 @@ def _to_merge(hours: Hours, over: int) -> tuple[IndexSegment, ...]:
 
 def _unlink(segments: Sequence[IndexSegment]) -> None:
     """Delete files that do not count; one that can't be deleted goes at the next start."""
-    for one in segments:
+    for segment in segments:
         try:
-            one.path.unlink(missing_ok=True)
+            segment.path.unlink(missing_ok=True)
         except OSError:
             continue

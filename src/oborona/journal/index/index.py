@@ -74,9 +74,9 @@ class _View(msgspec.Struct, frozen=True, eq=False):
 
     def of(self, hour: int) -> Iterator[tuple[Numbers, Numbers]]:
         """Yield hashes and ids that may be of an hour."""
-        for one in self.fresh:
-            if hour in one.hours:
-                yield one.hashes, one.ids
+        for batch in self.fresh:
+            if hour in batch.hours:
+                yield batch.hashes, batch.ids
         for segment in self.files.get(hour, ()):
             yield segment.hashes, segment.ids
 
@@ -127,8 +127,8 @@ class JournalIndex:
     def rows(self) -> int:
         """How many there are."""
         view = self._view
-        return sum(len(one.hashes) for one in view.fresh) + sum(
-            one.rows for segments in view.files.values() for one in segments
+        return sum(len(segment.hashes) for segment in view.fresh) + sum(
+            segment.rows for segments in view.files.values() for segment in segments
         )
 
     @property
@@ -158,18 +158,19 @@ class JournalIndex:
             self._begin_anew(damage)
             return 0
         try:
-            found = db.execute(_ARRIVALS, (self._place, most)).fetchall()
+            arrivals = db.execute(_ARRIVALS, (self._place, most)).fetchall()
         except ERRORS as error:
             self._leave()
             raise schema.classify_error(error, self._journal) from error
-        if found:
+        if arrivals:
             self._take(
-                [(number, stored) for _, number, stored in found if isinstance(stored, bytes)], now
+                [(number, stored) for _, number, stored in arrivals if isinstance(stored, bytes)],
+                now,
             )
-            self._place = found[-1][0]
-        self._full = merging or len(found) == most
+            self._place = arrivals[-1][0]
+        self._full = merging or len(arrivals) == most
         self._show()
-        return len(found)
+        return len(arrivals)
 
     def find(
         self, shingles: Sequence[Shingle], *, since: float, before: int | None = None, most: int
@@ -187,10 +188,10 @@ class JournalIndex:
             Their ids, newest first, each once.
         """
         view = self._view
-        wanted = np.unique(np.array([one.hash for one in shingles], dtype=np.uint64))
+        hashes_wanted = np.unique(np.array([shingle.hash for shingle in shingles], dtype=np.uint64))
         low, high = ident.first_id_at(since), ident.HIGHEST + 1 if before is None else before
-        hours = view.files.keys() | {hour for one in view.fresh for hour in one.hours}
-        found: list[int] = []
+        hours = view.files.keys() | {hour for segment in view.fresh for hour in segment.hours}
+        ids_found: list[int] = []
         for hour in sorted(hours, reverse=True):
             first, last = max(low, _first_of(hour)), min(high, _first_of(hour + 1))
             if first >= last:
@@ -198,13 +199,17 @@ class JournalIndex:
             parts = [
                 ids
                 for hashes, owners in view.of(hour)
-                for ids in messages_carrying(hashes, owners, wanted, first, last, most - len(found))
+                for ids in messages_carrying(
+                    hashes, owners, hashes_wanted, first, last, most - len(ids_found)
+                )
             ]
             if parts:
-                found += np.unique(np.concatenate(parts))[::-1][: most - len(found)].tolist()
-            if len(found) >= most:
+                ids_found += np.unique(np.concatenate(parts))[::-1][
+                    : most - len(ids_found)
+                ].tolist()
+            if len(ids_found) >= most:
                 break
-        return found
+        return ids_found
 
     def purge(self, now: float, window_s: float) -> int:
         """Forget hours that are over, and the oldest where there is too much.
@@ -219,13 +224,13 @@ class JournalIndex:
             StoreError: the index can't be written.
         """
         oldest = _hour_of(ident.first_id_at(now - window_s))
-        gone = {hour for hour in self._files.hours if hour < oldest}
+        hours_gone = {hour for hour in self._files.hours if hour < oldest}
         rows = 0
         for hour, segments in sorted(self._files.hours.items(), reverse=True):
-            rows += sum(one.rows for one in segments)
+            rows += sum(segment.rows for segment in segments)
             if rows > self._max_rows:
-                gone.add(hour)
-        number = self._files.drop(gone)
+                hours_gone.add(hour)
+        number = self._files.drop(hours_gone)
         self._show()
         return number
 
@@ -263,7 +268,7 @@ class JournalIndex:
 
     def _take(self, messages: Collection[tuple[int, bytes]], now: float) -> None:
         hashes, ids = index_pieces.rows(
-            [one for one, _ in messages], [stored for _, stored in messages]
+            [message for message, _ in messages], [stored for _, stored in messages]
         )
         if not len(hashes):
             return
@@ -287,13 +292,13 @@ class JournalIndex:
             return False
         return (
             not 0 <= now - self._since < FLUSH_S
-            or sum(len(one.hashes) for one in fresh) >= FLUSH_ROWS
+            or sum(len(segment.hashes) for segment in fresh) >= FLUSH_ROWS
         )
 
     def _flush(self) -> None:
         fresh = self._view.fresh
-        hashes = np.concatenate([one.hashes for one in fresh])
-        ids = np.concatenate([one.ids for one in fresh])
+        hashes = np.concatenate([segment.hashes for segment in fresh])
+        ids = np.concatenate([segment.ids for segment in fresh])
         hours = _hours_of(ids)
         rows = {
             hour: (hashes[hours == hour], ids[hours == hour]) for hour in np.unique(hours).tolist()

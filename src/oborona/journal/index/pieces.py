@@ -69,12 +69,12 @@ def indexed_pieces(shingles: Iterable[Shingle]) -> tuple[Shingle, ...]:
     """Return those of a message's shingles that the index knows it by: what to ask for to find
     messages that are like it.
     """
-    left, found = {int(kind): most for kind, most in MOST.items()}, []
-    for one in shingles:
-        if left.get(one.type, 0):
-            left[one.type] -= 1
-            found.append(one)
-    return tuple(found)
+    left, chosen = {int(kind): most for kind, most in MOST.items()}, []
+    for shingle in shingles:
+        if left.get(shingle.type, 0):
+            left[shingle.type] -= 1
+            chosen.append(shingle)
+    return tuple(chosen)
 
 
 def rows(ids: Sequence[int], stored: Sequence[bytes]) -> tuple[Numbers, Numbers]:
@@ -88,9 +88,9 @@ def rows(ids: Sequence[int], stored: Sequence[bytes]) -> tuple[Numbers, Numbers]
         Hashes of the pieces that they are known by, as `indexed_pieces` chooses them, and beside
         each the id of its message.
     """
-    whole = [one if len(one) % _STORED.itemsize == 0 else b"" for one in stored]
+    whole = [octets if len(octets) % _STORED.itemsize == 0 else b"" for octets in stored]
     pieces = np.frombuffer(b"".join(whole), dtype=_STORED)
-    numbers = np.array([len(one) // _STORED.itemsize for one in whole], dtype=np.int64)
+    numbers = np.array([len(octets) // _STORED.itemsize for octets in whole], dtype=np.int64)
     owners = np.repeat(np.arange(len(ids), dtype=np.int64), numbers)
     groups = owners << 8 | pieces["type"]
     order = np.argsort(groups, kind="stable")
@@ -98,33 +98,36 @@ def rows(ids: Sequence[int], stored: Sequence[bytes]) -> tuple[Numbers, Numbers]
     # The place of each piece among those of its message and type: its own place less that of the
     # group's first.
     first = np.searchsorted(sorted_groups, sorted_groups)
-    kept = order[np.arange(len(order)) - first < _MOST[sorted_groups & 0xFF]]
+    first_ones = order[np.arange(len(order)) - first < _MOST[sorted_groups & 0xFF]]
     return (
-        pieces["hash"][kept].astype(np.uint64),
-        np.array(ids, dtype=np.uint64)[owners[kept]],
+        pieces["hash"][first_ones].astype(np.uint64),
+        np.array(ids, dtype=np.uint64)[owners[first_ones]],
     )
 
 
 def messages_carrying(
-    hashes: Numbers, ids: Numbers, wanted: Numbers, low: int, high: int, most: int
+    hashes: Numbers, ids: Numbers, hashes_wanted: Numbers, low: int, high: int, most: int
 ) -> list[Numbers]:
     """Return ids of messages that carry any of some pieces.
 
     Args:
         hashes: of the rows, ascending.
         ids: beside each that of its message, ascending among those of one hash.
-        wanted: hashes.
+        hashes_wanted: hashes.
         low: lower ids are not wanted.
         high: neither are this and higher ones.
         most: of each hash, its highest.
     """
-    starts, ends = np.searchsorted(hashes, wanted, "left"), np.searchsorted(hashes, wanted, "right")
+    starts, ends = (
+        np.searchsorted(hashes, hashes_wanted, "left"),
+        np.searchsorted(hashes, hashes_wanted, "right"),
+    )
     bounds = np.array([low, high], dtype=np.uint64)
-    found = []
+    slices = []
     for start, end in zip(starts.tolist(), ends.tolist(), strict=True):
         if start < end:
             of_one = ids[start:end]
             first, last = np.searchsorted(of_one, bounds).tolist()
             if first < last:
-                found.append(np.array(of_one[max(first, last - most) : last]))
-    return found
+                slices.append(np.array(of_one[max(first, last - most) : last]))
+    return slices

@@ -129,30 +129,34 @@ def merge(path: Path, segments: Sequence[IndexSegment]) -> Iterator[IndexSegment
         Damaged: one of them is not what was written.
         StoreError: it can't be written.
     """
-    for one in segments:
-        one.check()
+    for segment in segments:
+        segment.check()
         yield None
-    rows = sum(one.rows for one in segments)
+    rows = sum(segment.rows for segment in segments)
     slices = rows // SLICE_ROWS + 1
     # Hashes are spread evenly: slices of their range are of nearly one size.
     bounds = [(1 << 64) // slices * number for number in range(1, slices)]
     cuts = [
-        [0, *np.searchsorted(one.hashes, np.array(bounds, dtype=np.uint64)).tolist(), one.rows]
-        for one in segments
+        [
+            0,
+            *np.searchsorted(segment.hashes, np.array(bounds, dtype=np.uint64)).tolist(),
+            segment.rows,
+        ]
+        for segment in segments
     ]
     with atomic_writer(path) as file:
         writer = _Writer(file, segments[0].hour, rows)
         for number in range(slices):
             hashes = np.concatenate(
                 [
-                    one.hashes[cut[number] : cut[number + 1]]
-                    for one, cut in zip(segments, cuts, strict=True)
+                    segment.hashes[cut[number] : cut[number + 1]]
+                    for segment, cut in zip(segments, cuts, strict=True)
                 ]
             )
             ids = np.concatenate(
                 [
-                    one.ids[cut[number] : cut[number + 1]]
-                    for one, cut in zip(segments, cuts, strict=True)
+                    segment.ids[cut[number] : cut[number + 1]]
+                    for segment, cut in zip(segments, cuts, strict=True)
                 ]
             )
             order = np.lexsort((ids, hashes))

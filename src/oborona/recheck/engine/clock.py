@@ -34,12 +34,15 @@ class RecheckClock:
 
     def __init__(self, looks_s: Sequence[float], places: Mapping[str, int], now: float) -> None:
         self._places = {
-            one: max(places.get(name_of(one), 0), first_id_at(now - one) - 1) for one in looks_s
+            delay: max(places.get(name_of(delay), 0), first_id_at(now - delay) - 1)
+            for delay in looks_s
         }
-        for one in looks_s:  # a restart: what was due meanwhile is looked at, if it is not too late
-            known = places.get(name_of(one), 0)
-            if known:
-                self._places[one] = max(known, first_id_at(now - one - LATE_S))
+        for (
+            delay
+        ) in looks_s:  # a restart: what was due meanwhile is looked at, if it is not too late
+            place = places.get(name_of(delay), 0)
+            if place:
+                self._places[delay] = max(place, first_id_at(now - delay - LATE_S))
         self._turn = 0
 
     def due(self, now: float) -> DueMessages | None:
@@ -75,7 +78,7 @@ class RecheckClock:
     @property
     def places(self) -> dict[str, int]:
         """How far each look is, by its name, for the next process."""
-        return {name_of(one): place for one, place in self._places.items()}
+        return {name_of(delay): place for delay, place in self._places.items()}
 
 
 def name_of(look_s: float) -> str:

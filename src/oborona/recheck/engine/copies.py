@@ -59,7 +59,7 @@ def by_site(entry: JournalEntry) -> JournalEntry:
 def decide_copies(
     entry: JournalEntry,
     went: Sequence[CopyDelivery],
-    again: Rejudged,
+    rejudged: Rejudged,
     policy: Policy,
     *,
     people: Sequence[PersonalProfile],
@@ -75,7 +75,7 @@ def decide_copies(
     Args:
         entry: of the journal.
         went: where its copies went, as far as that is known.
-        again: the message as it is judged now.
+        rejudged: the message as it is judged now.
         policy: it is judged by.
         people: its recipients, in their order.
         touched: what persons did with it.
@@ -88,22 +88,22 @@ def decide_copies(
     """
     decisions: list[MoveDecision] = []
     stays: list[StayingCopy] = []
-    hands = {one.person: one for one in touched}
+    hands = {move.person: move for move in touched}
     sides = None
     for recipient, person in zip(entry.recipients, people, strict=True):
-        mine = [one for one in made if one.recipient == recipient]
+        mine = [move for move in made if move.recipient == recipient]
         where = _where(entry, went, recipient, mine, folders)
-        if not may_move(again, filed=where != folders.inbox):
+        if not may_move(rejudged, filed=where != folders.inbox):
             continue
         if sides is None:
-            sides = _Sides(entry, again, policy)
+            sides = _Sides(entry, rejudged, policy)
         target = sides.target(where, person, folders, now, ours=bool(mine))
         hand = hands.get(mail_address(recipient)) or hands.get(person.address)
         why = _stays(hand, mine) or (OWN_LIST if not target else "")
         if why:
             stays.append(StayingCopy(recipient, why))
             continue
-        if any(one.state in _PENDING for one in mine):
+        if any(move.state in _PENDING for move in mine):
             continue
         named = because(mine) if target == folders.inbox else ()
         if target == folders.inbox and not named:
@@ -115,9 +115,9 @@ def decide_copies(
                 recipient=recipient,
                 source=where,
                 target=target,
-                why=deciding_words(again.verdict),
-                score=again.verdict.score,
-                line=again.verdict.line,
+                why=deciding_words(rejudged.verdict),
+                score=rejudged.verdict.score,
+                line=rejudged.verdict.line,
                 event=cause.value,
                 because=render_reasons(named),
             )
@@ -125,20 +125,20 @@ def decide_copies(
     return tuple(decisions), tuple(stays)
 
 
-def may_move(again: Rejudged, *, filed: bool) -> bool:
+def may_move(rejudged: Rejudged, *, filed: bool) -> bool:
     """Tell whether a copy may have to go somewhere else, whoever its reader is.
 
     Args:
-        again: the message as it is judged now.
+        rejudged: the message as it is judged now.
         filed: it is in the spam folder.
     """
-    return again.severest is Action.ACCEPT if filed else again.mildest is not Action.ACCEPT
+    return rejudged.severest is Action.ACCEPT if filed else rejudged.mildest is not Action.ACCEPT
 
 
 def deciding_words(verdict: Verdict) -> str:
     """Return what decided, and its words."""
     hit: RuleHit | None = next(
-        (one for one in verdict.rules if one.name == verdict.decided_by), None
+        (rule for rule in verdict.rules if rule.name == verdict.decided_by), None
     )
     return f"{verdict.decided_by} {hit.say}".strip() if hit is not None else verdict.decided_by
 
@@ -151,12 +151,13 @@ def _where(
     folders: MailboxFolders,
 ) -> str:
     """Return the folder that a copy is in, as far as we know."""
-    for one in reversed(mine):
-        if one.state in (MoveState.DONE, *_PENDING):
-            return one.target
+    for move in reversed(mine):
+        if move.state in (MoveState.DONE, *_PENDING):
+            return move.target
     name = recipient.lower()
     spam = next(
-        (one.spam for one in went if one.recipient.lower() == name), entry.verdict is Action.SPAM
+        (delivery.spam for delivery in went if delivery.recipient.lower() == name),
+        entry.verdict is Action.SPAM,
     )
     return folders.spam if spam else folders.inbox
 
@@ -165,23 +166,23 @@ def _stays(hand: ReaderAction | None, mine: Sequence[Move]) -> str:
     """Return why a copy is not to be moved by us; empty where it may be."""
     if hand is not None and (hand.moved or hand.opened):
         return MOVED_BY_READER if hand.moved else OPENED
-    for one in mine:
-        if one.state is MoveState.UNDONE or one.undoes is not None:
+    for move in mine:
+        if move.state is MoveState.UNDONE or move.undoes is not None:
             return TAKEN_BACK
-        if one.state in (MoveState.KEPT, MoveState.FAILED):
-            return one.note or one.state.value
+        if move.state in (MoveState.KEPT, MoveState.FAILED):
+            return move.note or move.state.value
     return ""
 
 
 class _Sides:
     """A message as its readers are asked about it: then, and now at its mildest and severest."""
 
-    def __init__(self, entry: JournalEntry, again: Rejudged, policy: Policy) -> None:
-        facts, _ = readable(again.facts)
+    def __init__(self, entry: JournalEntry, rejudged: Rejudged, policy: Policy) -> None:
+        facts, _ = readable(rejudged.facts)
         proved = ProvedIdentity(
             author=facts.author, author_domain=facts.author_domain, sender=facts.sender_proved
         )
-        lists = frozenset(one.name for one in policy.local_lists.lists)
+        lists = frozenset(local_list.name for local_list in policy.local_lists.lists)
         lines = policy.verdict
         action, decided_by = site_verdict(entry)
 
@@ -198,8 +199,8 @@ class _Sides:
             )
 
         self._then = side(action, entry.score, decided_by)
-        self._mildest = side(again.mildest, again.lowest, again.verdict.decided_by)
-        self._severest = side(again.severest, again.highest, again.verdict.decided_by)
+        self._mildest = side(rejudged.mildest, rejudged.lowest, rejudged.verdict.decided_by)
+        self._severest = side(rejudged.severest, rejudged.highest, rejudged.verdict.decided_by)
 
     def target(
         self,

@@ -34,22 +34,24 @@ class DeliveredMessages(JournalReader):
         Raises:
             StoreError: the file cannot be read.
         """
-        found = await self._of(f"{ENTRIES} WHERE v.id IN ({{}})", ids)
+        stored_rows = await self._of(f"{ENTRIES} WHERE v.id IN ({{}})", ids)
         late = await self._of(f"SELECT {rows.LATE_COLUMNS} FROM late WHERE id IN ({{}})", ids)  # noqa: S608 - names of ours
         went = await self._went(ids)
-        taken = []
-        for one in ids:
+        candidates = []
+        for message in ids:
             try:
-                if one in found:
-                    later = rows.unpack_late(late[one]) if one in late else None
-                    *plain, kept, names = found[one]
+                if message in stored_rows:
+                    later = rows.unpack_late(late[message]) if message in late else None
+                    *plain, packed, names = stored_rows[message]
                     entry = entry_of((*plain, None, names))
-                    if kept is not None:  # its counts are asked for only where it moves
-                        entry = msgspec.structs.replace(entry, kept=without_counts(kept))
-                    taken.append(RecheckCandidate(entry, later, tuple(went.get(one, ())), kept))
+                    if packed is not None:  # its counts are asked for only where it moves
+                        entry = msgspec.structs.replace(entry, kept=without_counts(packed))
+                    candidates.append(
+                        RecheckCandidate(entry, later, tuple(went.get(message, ())), packed)
+                    )
             except DAMAGED:
                 continue
-        return taken
+        return candidates
 
     async def briefs(self, after: int, before: int, most: int) -> list[MessageBrief]:
         """Return messages that were accepted, oldest first.
@@ -71,8 +73,8 @@ class DeliveredMessages(JournalReader):
         Raises:
             StoreError: the file cannot be read.
         """
-        found = await self._of(f"{_BRIEF}v.id IN ({{}})", ids)
-        return _briefs([found[one] for one in ids if one in found])
+        rows_found = await self._of(f"{_BRIEF}v.id IN ({{}})", ids)
+        return _briefs([rows_found[message] for message in ids if message in rows_found])
 
     async def newest(self, since: int, before: int | None, most: int) -> list[int]:
         """Return the ids of messages that passed, newest first.
@@ -86,8 +88,10 @@ class DeliveredMessages(JournalReader):
             StoreError: the file cannot be read.
         """
         sql = f"SELECT id FROM verdict WHERE id >= ? AND id < ? AND {_PASSED} ORDER BY id DESC LIMIT ?"  # noqa: S608
-        found = await self._fetch(sql, (since, (1 << 63) - 1 if before is None else before, most))
-        return [number for (number,) in found]
+        rows_found = await self._fetch(
+            sql, (since, (1 << 63) - 1 if before is None else before, most)
+        )
+        return [number for (number,) in rows_found]
 
     async def passed_since(self, when: float) -> int:
         """Return how many messages passed from a time on, Unix seconds.
@@ -116,16 +120,16 @@ class DeliveredMessages(JournalReader):
             f"SELECT v.id FROM verdict v, json_each(v.recipients) r WHERE v.id >= ? AND v.{_PASSED}"  # noqa: S608
             " AND typeof(v.recipients) = 'text' AND lower(r.value) = ? ORDER BY v.id DESC LIMIT ?"
         )
-        found = await self._fetch(sql, (ident.first_id_at(since), address.lower(), most))
-        return [number for (number,) in found]
+        rows_found = await self._fetch(sql, (ident.first_id_at(since), address.lower(), most))
+        return [number for (number,) in rows_found]
 
     async def _went(self, ids: Sequence[int]) -> Mapping[int, list[CopyDelivery]]:
-        found: dict[int, list[CopyDelivery]] = {}
+        rows_found: dict[int, list[CopyDelivery]] = {}
         marks = ", ".join("?" * len(ids))
         sql = f"SELECT {rows.WENT_COLUMNS} FROM went WHERE id IN ({marks})"  # noqa: S608 - names of ours
         for row in await self._fetch(sql, tuple(ids)):
-            found.setdefault(row[0], []).append(rows.unpack_went(row))
-        return found
+            rows_found.setdefault(row[0], []).append(rows.unpack_went(row))
+        return rows_found
 
     async def _of(self, sql: str, ids: Sequence[int]) -> Mapping[int, tuple[Any, ...]]:
         if not ids:
@@ -134,11 +138,11 @@ class DeliveredMessages(JournalReader):
         return {row[0]: row for row in await self._fetch(sql.format(marks), tuple(ids))}
 
 
-def _briefs(found: Sequence[tuple[Any, ...]]) -> list[MessageBrief]:
+def _briefs(rows_found: Sequence[tuple[Any, ...]]) -> list[MessageBrief]:
     briefs = []
-    for number, version, stored, kept in found:
+    for number, version, stored, packed in rows_found:
         try:
-            briefs.append(MessageBrief(number, version, rows.unpack_shingles(stored), kept))
+            briefs.append(MessageBrief(number, version, rows.unpack_shingles(stored), packed))
         except DAMAGED:
             continue
     return briefs

@@ -59,24 +59,24 @@ def refresh_learned(
     differs = False
     for kind, before in then.rows.items():
         after = now.rows.get(kind, ())
-        rows[kind] = made = []
+        rows[kind] = totals = []
         for place, counted_then in enumerate(before):
             row = [list(counts) for counts in counted_then]
             if place < len(after) and kind in TELLING:
                 for window in _WINDOWS:
                     for metric in _SAID:
-                        said = after[place][window][metric]
+                        count = after[place][window][metric]
                         if metric != _PARDONS and not taken_back:
-                            said = max(said, row[window][metric])
-                        differs |= said != row[window][metric]
-                        row[window][metric] = said
-            made.append(row)
+                            count = max(count, row[window][metric])
+                        differs |= count != row[window][metric]
+                        row[window][metric] = count
+            totals.append(row)
     return then.with_rows(rows), differs
 
 
 def with_learned(
     then: Facts,
-    known: MessageCounts,
+    counts: MessageCounts,
     pieces: tuple[Shingle, ...],
     site: ScanSite,
     now: float,
@@ -88,21 +88,21 @@ def with_learned(
 
     Args:
         then: as the journal has them, with the signatures of now.
-        known: counts of now.
+        counts: counts of now.
         pieces: of the message.
         site: whose pins count.
         now: Unix seconds.
         cause: why it is looked at.
     """
     pinned = pins_of(pieces, site.pins, now)
-    before, differs = refresh_learned(then.known, known, taken_back=cause is RecheckCause.PARDON)
+    before, differs = refresh_learned(then.known, counts, taken_back=cause is RecheckCause.PARDON)
     if not (differs or pinned or cause is RecheckCause.PIN):
         return then
     pin_address(before, pinned)
     facts = with_fresh_counts(then, before, proved_at_delivery(then), site, pinned, NOT_JUDGED)
-    said = pinned or cause is RecheckCause.PIN
+    by_pin = pinned or cause is RecheckCause.PIN
     karma = readable(then)[0].karma
-    if not said and not _spoken_for(then.known, before) and facts.karma > karma:
+    if not by_pin and not _spoken_for(then.known, before) and facts.karma > karma:
         return with_values(facts, karma=then.karma, karma_why=then.karma_why)
     return facts
 

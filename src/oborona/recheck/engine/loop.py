@@ -147,8 +147,10 @@ class RecheckEngine:
         Raises:
             StoreError: that can't be read.
         """
-        names = [name_of(one) for one in self._limits.looks_s]
-        places = await asyncio.to_thread(lambda: {one: self._moves.cursor(one) for one in names})
+        names = [name_of(delay) for delay in self._limits.looks_s]
+        places = await asyncio.to_thread(
+            lambda: {delay: self._moves.cursor(delay) for delay in names}
+        )
         self._times = RecheckClock(self._limits.looks_s, places, self._clock())
         self._late_place = await asyncio.to_thread(self._moves.cursor, LATE, -1)
         if self._late_place < 0:
@@ -165,12 +167,12 @@ class RecheckEngine:
         for start in range(0, len(before), AT_ONCE):
             some = before[start : start + AT_ONCE]
             pieces = {
-                one.id: one.shingles
-                for one in await self._journal.briefs_of([one.message for one in some])
+                brief.id: brief.shingles
+                for brief in await self._journal.briefs_of([brief.message for brief in some])
             }
-            for one in some:
+            for brief in some:
                 self._runaway.decided(
-                    one.message, pieces.get(one.message, ()), word=one.word, now=one.time
+                    brief.message, pieces.get(brief.message, ()), word=brief.word, now=brief.time
                 )
 
     def add(
@@ -193,8 +195,8 @@ class RecheckEngine:
         self._work.add(cause, pieces)
         if echo and len(self._echoes) < MOST_ECHOES:
             now = self._clock()
-            self._echoes += [(now + one, cause, pieces) for one in ECHOES_S]
-            self._echoes.sort(key=lambda one: one[0])
+            self._echoes += [(now + delay, cause, pieces) for delay in ECHOES_S]
+            self._echoes.sort(key=lambda echo: echo[0])
 
     async def step(self) -> float:
         """Make one step; return for how many seconds to rest.
@@ -245,23 +247,23 @@ class RecheckEngine:
             )
         else:
             ids = await self._journal.newest(first_id_at(since), step.before, FOUND_AT_ONCE)
-        wanted = [one for one in ids if one >= step.until]
+        pending = [message for message in ids if message >= step.until]
         if job.cause in _GLANCED:
-            wanted = await self._worth(rescorer, wanted, now)
+            pending = await self._worth(rescorer, pending, now)
         if job.cause is RecheckCause.WORD:
-            wanted = await asyncio.to_thread(self._undecided, wanted)
-        await self._look(rescorer, wanted, job.cause, now)
+            pending = await asyncio.to_thread(self._undecided, pending)
+        await self._look(rescorer, pending, job.cause, now)
         self._work.came(step, ids[-1] if len(ids) == FOUND_AT_ONCE else None)
         return True
 
     async def _by_clock(self, rescorer: Rescorer, now: float) -> bool:
         """Look at messages whose time has come; return whether there were any."""
         assert self._times is not None
-        found = False
+        any_due = False
         for _ in self._limits.looks_s:
             due = self._times.due(now)
             if due is None:
-                return found
+                return any_due
             briefs = await self._journal.briefs(due.after, due.before, CLOCK_AT_ONCE)
             for start in range(0, len(briefs), AT_ONCE):
                 some = briefs[start : start + AT_ONCE]
@@ -271,7 +273,7 @@ class RecheckEngine:
             self._times.came(due, briefs[-1].id if len(briefs) == CLOCK_AT_ONCE else None)
             if briefs:
                 return True
-        return found
+        return any_due
 
     async def _worth(self, rescorer: Rescorer, ids: Sequence[int], now: float) -> list[int]:
         return await self._glance(rescorer, await self._journal.briefs_of(ids), now)
@@ -287,46 +289,54 @@ class RecheckEngine:
         # the barrier: who can't be glanced at is judged again, and that has its own
         except Exception:
             log.exception("fault in a quick check, from id=%s on", to_text(briefs[0].id))
-            return [one.id for one in briefs]
+            return [brief.id for brief in briefs]
 
     def _undecided(self, ids: Sequence[int]) -> list[int]:
-        return [one for one in ids if not self._moves.of(one)]
+        return [message for message in ids if not self._moves.of(message)]
 
     async def _look(
         self, rescorer: Rescorer, ids: Sequence[int], cause: RecheckCause, now: float
     ) -> None:
         for start in range(0, len(ids), AT_ONCE):
-            taken = await self._journal.taken(ids[start : start + AT_ONCE])
-            if any(one.entry.policy_version not in self._asked for one in taken):
+            candidates = await self._journal.taken(ids[start : start + AT_ONCE])
+            if any(candidate.entry.policy_version not in self._asked for candidate in candidates):
                 self._asked.update(await self._journal.policies())
-                for one in taken:
-                    self._asked.setdefault(one.entry.policy_version, {})
-            await self._decide(await self._again(rescorer, taken, cause, now), now)
+                for candidate in candidates:
+                    self._asked.setdefault(candidate.entry.policy_version, {})
+            await self._decide(await self._again(rescorer, candidates, cause, now), now)
 
     async def _again(
-        self, rescorer: Rescorer, taken: Sequence[RecheckCandidate], cause: RecheckCause, now: float
+        self,
+        rescorer: Rescorer,
+        candidates: Sequence[RecheckCandidate],
+        cause: RecheckCause,
+        now: float,
     ) -> list[RecheckResult]:
         try:
-            found = await rescorer.again(taken, cause, now)
+            results = await rescorer.again(candidates, cause, now)
         except StoreError:
             raise
         except Exception:
-            if len(taken) == 1:  # the barrier: one message's fault is not the next one's
-                log.exception("fault id=%s in the recheck", to_text(taken[0].entry.id))
+            if len(candidates) == 1:  # the barrier: one message's fault is not the next one's
+                log.exception("fault id=%s in the recheck", to_text(candidates[0].entry.id))
                 MESSAGES.inc("failed")
                 return []
-            return [two for one in taken for two in await self._again(rescorer, [one], cause, now)]
-        MESSAGES.inc("judged", by=sum(one.again is not None for one in found))
-        MESSAGES.inc("unjudged", by=sum(one.again is None for one in found))
-        return found
+            return [
+                two
+                for candidate in candidates
+                for two in await self._again(rescorer, [candidate], cause, now)
+            ]
+        MESSAGES.inc("judged", by=sum(result.again is not None for result in results))
+        MESSAGES.inc("unjudged", by=sum(result.again is None for result in results))
+        return results
 
-    async def _decide(self, found: Sequence[RecheckResult], now: float) -> None:
+    async def _decide(self, results: Sequence[RecheckResult], now: float) -> None:
         """Write moves down; where they run away, everything stops before they can be made."""
-        moving = [one for one in found if one.moves]
+        moving = [result for result in results if result.moves]
         if not moving:
             return
-        for one in moving:
-            self._runaway.decided(one.entry.id, one.entry.shingles, word=one.word, now=now)
+        for result in moving:
+            self._runaway.decided(result.entry.id, result.entry.shingles, word=result.word, now=now)
         if not self._paused:
             why = self._runaway.runs(await self._passed(now), now)
             if why:
@@ -334,7 +344,7 @@ class RecheckEngine:
                 self._paused = True
                 log.error("moves have stopped", extra={"fields": {"why": why}})
                 await self._stopped(why)
-        decisions = [replace(move, word=one.word) for one in moving for move in one.moves]
+        decisions = [replace(move, word=result.word) for result in moving for move in result.moves]
         new = await self._written(decisions, now)
         MESSAGES.inc("decided", by=len(new))
         if new:
@@ -354,7 +364,7 @@ class RecheckEngine:
                 )
                 MESSAGES.inc("failed")
                 return []
-            return [new for one in decisions for new in await self._written([one], now)]
+            return [new for decision in decisions for new in await self._written([decision], now)]
 
     async def _passed(self, now: float) -> int:
         """Return how many messages passed in the last hour; counted every few seconds."""
@@ -386,7 +396,7 @@ class RecheckEngine:
             if len(self._late) >= MOST_LATE:
                 return
             arrived = await self._journal.arrived(self._late_place)
-            self._late += [one.id for one in arrived if one.late]
+            self._late += [message.id for message in arrived if message.late]
             if not arrived:
                 return
             self._late_place = arrived[-1].place

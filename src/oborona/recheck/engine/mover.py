@@ -115,22 +115,22 @@ class CopyMover:
         if not due:
             return 0
         late = [
-            one
-            for one in due
-            if one.undoes is None and now - time_of_id(one.message) > self._window_s
+            move
+            for move in due
+            if move.undoes is None and now - time_of_id(move.message) > self._window_s
         ]
-        await self._settle([(one, MoveState.FAILED, one.note or TOO_OLD) for one in late])
-        left = [one for one in due if one not in late]
+        await self._settle([(move, MoveState.FAILED, move.note or TOO_OLD) for move in late])
+        left = [move for move in due if move not in late]
         going = await self._stored(
-            lambda: set(self._moves.issue([one.id for one in left], now=now))
+            lambda: set(self._moves.issue([move.id for move in left], now=now))
         )
-        await self._make([one for one in left if one.id in going])
+        await self._make([move for move in left if move.id in going])
         return len(due)
 
-    async def _stored(self, what: Callable[[], _Found]) -> _Found:
+    async def _stored(self, action: Callable[[], _Found]) -> _Found:
         """Do something with the store, in a thread; one thing at a time."""
         async with self._one:
-            return await asyncio.to_thread(what)
+            return await asyncio.to_thread(action)
 
     async def _make(self, moves: Sequence[Move]) -> None:
         """Ask the mailboxes; moves of one way together, a few calls at once.
@@ -140,8 +140,8 @@ class CopyMover:
                 again by a later step.
         """
         ways: dict[tuple[str, str, bool], list[Move]] = {}
-        for one in moves:
-            ways.setdefault((one.source, one.target, one.undoes is not None), []).append(one)
+        for move in moves:
+            ways.setdefault((move.source, move.target, move.undoes is not None), []).append(move)
         calls = [
             (way, some[start : start + BATCH])
             for way, some in ways.items()
@@ -157,37 +157,39 @@ class CopyMover:
     async def _call(self, way: tuple[str, str, bool], moves: Sequence[Move]) -> None:
         source, target, force = way
         if self._mailboxes is None:
-            await self._settle([(one, MoveState.KEPT, NO_MAILBOXES) for one in moves])
+            await self._settle([(move, MoveState.KEPT, NO_MAILBOXES) for move in moves])
             return
-        letters = [await self._letter(one) for one in moves]
+        letters = [await self._letter(move) for move in moves]
         self.first = self.first or self._clock()
         try:
-            said = await self._mailboxes.move(letters, source, target, force=force)
+            results = await self._mailboxes.move(letters, source, target, force=force)
         except Exception as error:  # the barrier: what a mailbox does is not the next one's fault
             log.exception("fault in moving", extra={"fields": {"messages": len(moves)}})
-            said = [MoveResult(MoveOutcome.BUSY, str(error))] * len(moves)
-        await self._came(list(zip(moves, said, strict=True)))
+            results = [MoveResult(MoveOutcome.BUSY, str(error))] * len(moves)
+        await self._came(list(zip(moves, results, strict=True)))
 
-    async def _came(self, said: Sequence[tuple[Move, MoveResult]]) -> None:
-        for _, done in said:
+    async def _came(self, results: Sequence[tuple[Move, MoveResult]]) -> None:
+        for _, done in results:
             MADE.inc(done.outcome)
         young = self._clock() - ARRIVES_S
         coming = [
-            (one, _words(done))
-            for one, done in said
+            (move, _words(done))
+            for move, done in results
             if done.outcome is MoveOutcome.GONE
-            and one.undoes is None
-            and time_of_id(one.message) > young
+            and move.undoes is None
+            and time_of_id(move.message) > young
         ]
-        later = {one.id for one, _ in coming}
+        later = {move.id for move, _ in coming}
         settled = [
-            (one, _STATES[done.outcome], "" if done.outcome is MoveOutcome.MOVED else _words(done))
-            for one, done in said
-            if done.outcome is not MoveOutcome.BUSY and one.id not in later
+            (move, _STATES[done.outcome], "" if done.outcome is MoveOutcome.MOVED else _words(done))
+            for move, done in results
+            if done.outcome is not MoveOutcome.BUSY and move.id not in later
         ]
         await self._settle(settled)
         await self._put_off(coming)
-        busy = [(one, done.say or "busy") for one, done in said if done.outcome is MoveOutcome.BUSY]
+        busy = [
+            (move, done.say or "busy") for move, done in results if done.outcome is MoveOutcome.BUSY
+        ]
         if busy:
             if not self._busy:
                 log.error("mailboxes are busy, moves wait", extra={"fields": {"error": busy[0][1]}})
@@ -210,13 +212,13 @@ class CopyMover:
 
         await self._stored(put_off)
 
-    async def _settle(self, found: Sequence[tuple[Move, MoveState, str]]) -> None:
+    async def _settle(self, settled: Sequence[tuple[Move, MoveState, str]]) -> None:
         """Write down what became of moves, and tell of each."""
-        if not found:
+        if not settled:
             return
-        rows = [(move.id, state, note) for move, state, note in found]
+        rows = [(move.id, state, note) for move, state, note in settled]
         await self._stored(lambda: self._moves.settle_all(rows, now=self._clock()))
-        for move, state, note in found:
+        for move, state, note in settled:
             fields = {
                 "id": to_text(move.message),
                 "recipient": move.recipient,
@@ -226,7 +228,7 @@ class CopyMover:
                 "event": move.event,
             }
             more = {"because": move.because, "note": note}
-            fields |= {name: told for name, told in more.items() if told}
+            fields |= {name: value for name, value in more.items() if value}
             log.info(_TOLD[state], extra={"fields": fields})
 
     async def _letter(self, move: Move) -> MailboxItem:

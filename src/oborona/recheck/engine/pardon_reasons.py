@@ -46,7 +46,7 @@ def reasons(
     entry: JournalEntry,
     then: Facts,
     facts: Facts,
-    again: Rejudged,
+    rejudged: Rejudged,
     policy: Policy,
     *,
     asked: Mapping[str, str] | None,
@@ -62,7 +62,7 @@ def reasons(
         entry: as the site judged it.
         then: its facts when it was judged.
         facts: the same with what was learned since.
-        again: what is said of it by these.
+        rejudged: what is said of it by these.
         policy: in force.
         asked: what each rule of the policy of then asked (`recheck.asks`); None = not known.
         asks: what each rule asks now.
@@ -72,8 +72,8 @@ def reasons(
     return tuple(
         dict.fromkeys(
             [
-                *_lists(entry, again, policy),
-                *_rules(entry, again, policy, asked, asks),
+                *_lists(entry, rejudged, policy),
+                *_rules(entry, rejudged, policy, asked, asks),
                 *_signatures(then, facts),
                 *_pins(pinned, cause),
                 *_words(then.known, facts.known),
@@ -82,99 +82,109 @@ def reasons(
     )[:MOST_TOLD]
 
 
-def _lists(entry: JournalEntry, again: Rejudged, policy: Policy) -> list[str]:
-    lists = {one.name: one for one in policy.local_lists.lists}
-    decided = again.verdict.decided_by
-    found = []
+def _lists(entry: JournalEntry, rejudged: Rejudged, policy: Policy) -> list[str]:
+    lists = {local_list.name: local_list for local_list in policy.local_lists.lists}
+    decided = rejudged.verdict.decided_by
+    texts = []
     if (
         decided in lists
         and lists[decided].action is ListAction.ALLOW
         and entry.decided_by != decided
     ):
-        hit = next((one for one in again.verdict.rules if one.name == decided), None)
-        found.append(f"list {decided}: {hit.say}" if hit is not None else f"list {decided}")
+        hit = next((rule for rule in rejudged.verdict.rules if rule.name == decided), None)
+        texts.append(f"list {decided}: {hit.say}" if hit is not None else f"list {decided}")
     denied = [
         hit.name
         for hit in entry.rules
         if hit.name == entry.decided_by and hit.say.startswith(f"{ListAction.DENY} ")
     ]
     if denied and decided not in denied:
-        found.append(f"list {denied[0]} no longer denies it")
-    return found
+        texts.append(f"list {denied[0]} no longer denies it")
+    return texts
 
 
 def _rules(
     entry: JournalEntry,
-    again: Rejudged,
+    rejudged: Rejudged,
     policy: Policy,
-    asked: Mapping[str, str] | None,
+    fingerprints: Mapping[str, str] | None,
     asks: Mapping[str, str],
 ) -> list[str]:
     """Return what another policy weighs less than that of then, the heaviest first."""
-    found: list[tuple[float, str]] = []
-    rules = {one.name: one for one in policy.rules if one.enabled}
-    on = {one.name for one in policy.dns_lists if one.enabled}
-    now = {hit.name: hit for hit in again.verdict.rules if hit.mode is RuleMode.LIVE}
-    listed = {one.name for one in entry.kept.listings} if entry.kept is not None else set()
+    weighed: list[tuple[float, str]] = []
+    rules = {rule.name: rule for rule in policy.rules if rule.enabled}
+    on = {dns_list.name for dns_list in policy.dns_lists if dns_list.enabled}
+    now = {hit.name: hit for hit in rejudged.verdict.rules if hit.mode is RuleMode.LIVE}
+    listed = {listing.name for listing in entry.kept.listings} if entry.kept is not None else set()
     same_policy = entry.policy_version == policy.version
     for hit in entry.rules:
         if hit.mode is not RuleMode.LIVE or hit.score <= 0:
             continue
-        name, other = hit.name, now.get(hit.name)
-        lost = hit.score - (other.score if other is not None else 0.0)
+        name, current = hit.name, now.get(hit.name)
+        lost = hit.score - (current.score if current is not None else 0.0)
         if lost <= 0:
             continue
-        if name.startswith(OWN_PREFIX) and other is None:
-            found.append((lost, f"signature {name.removeprefix(OWN_PREFIX).lower()} gone"))
+        if name.startswith(OWN_PREFIX) and current is None:
+            weighed.append((lost, f"signature {name.removeprefix(OWN_PREFIX).lower()} gone"))
         elif same_policy:
             continue
         elif name in listed:
-            found.append(
-                (lost, f"DNS list {name} {'weighs less' if name in on else 'no longer asked'}")
+            weighed.append(
+                (
+                    lost,
+                    f"DNS list {name} {'weighs less' if name in on else 'no longer fingerprints'}",
+                )
             )
-        elif asked is not None and name in asked and name not in rules:
-            found.append((lost, f"rule {name} removed"))
+        elif fingerprints is not None and name in fingerprints and name not in rules:
+            weighed.append((lost, f"rule {name} removed"))
         elif name in rules and rules[name].mode is not RuleMode.LIVE:
-            found.append((lost, f"rule {name} on trial"))
-        elif asked is not None and name in asked and asked[name] != asks.get(name):
-            found.append((lost, f"rule {name} changed"))
+            weighed.append((lost, f"rule {name} on trial"))
         elif (
-            other is not None and name in asks
+            fingerprints is not None
+            and name in fingerprints
+            and fingerprints[name] != asks.get(name)
+        ):
+            weighed.append((lost, f"rule {name} changed"))
+        elif (
+            current is not None and name in asks
         ) or name not in asks:  # karma, models: what the policy makes of them
-            weighs = 0.0 if other is None else other.score
-            found.append((lost, f"score of {name} {hit.score:g} → {weighs:g}"))
-    then = {hit.name for hit in entry.rules}
-    if not same_policy and asked is not None:
-        found += [
-            (-hit.score, f"rule {name} {'changed' if name in asked else 'added'}")
+            weighs = 0.0 if current is None else current.score
+            weighed.append((lost, f"score of {name} {hit.score:g} → {weighs:g}"))
+    hits_then = {hit.name for hit in entry.rules}
+    if not same_policy and fingerprints is not None:
+        weighed += [
+            (-hit.score, f"rule {name} {'changed' if name in fingerprints else 'added'}")
             for name, hit in now.items()
-            if hit.score < 0 and name not in then and name in asks and asked.get(name) != asks[name]
+            if hit.score < 0
+            and name not in hits_then
+            and name in asks
+            and fingerprints.get(name) != asks[name]
         ]
         line = policy.verdict.spam_score
-        if entry.verdict is Action.SPAM and entry.line != line and again.verdict.score < line:
-            found.append((line - entry.line, f"threshold {entry.line:g} → {line:g}"))
-    return [words for _, words in sorted(found, key=lambda one: -one[0])]
+        if entry.verdict is Action.SPAM and entry.line != line and rejudged.verdict.score < line:
+            weighed.append((line - entry.line, f"threshold {entry.line:g} → {line:g}"))
+    return [words for _, words in sorted(weighed, key=lambda reason: -reason[0])]
 
 
 def _signatures(then: Facts, facts: Facts) -> list[str]:
     before, _ = readable(then)
     now, _ = readable(facts)
-    gone = sorted(before.signatures_spam - now.signatures_spam)
+    removed = sorted(before.signatures_spam - now.signatures_spam)
     came = sorted(now.signatures_ham - before.signatures_ham)
     return [
-        *(f"signature {name} gone" for name in gone),
+        *(f"signature {name} gone" for name in removed),
         *(f"signature {name} for it" for name in came),
     ]
 
 
 def _pins(pinned: Pinned, cause: RecheckCause) -> list[str]:
-    found = [
-        said.said
+    texts = [
+        standing.said
         for places in pinned.values()
-        for said in places.values()
-        if said.flag in (ReputationFlag.GOOD, ReputationFlag.UNKNOWN)
+        for standing in places.values()
+        if standing.flag in (ReputationFlag.GOOD, ReputationFlag.UNKNOWN)
     ]
-    return found or (
+    return texts or (
         ["a manual override was removed"] if cause is RecheckCause.PIN and not pinned else []
     )
 
@@ -183,28 +193,28 @@ def _words(then: MessageCounts, now: MessageCounts) -> list[str]:
     """Return what people said for the message, or no longer say against it."""
 
     def more(metric: int) -> int:
-        found = [now.copies(_FORTNIGHT, metric) - then.copies(_FORTNIGHT, metric)]
-        found += [
+        changes = [now.copies(_FORTNIGHT, metric) - then.copies(_FORTNIGHT, metric)]
+        changes += [
             now.most(kind, _FORTNIGHT, metric) - then.most(kind, _FORTNIGHT, metric)
             for kind in TELLING - FINGERPRINTS
         ]
-        return max(found, key=abs)
+        return max(changes, key=abs)
 
-    found = []
+    texts = []
     if (reports := more(_PARDONS)) > 0:
-        found.append(f"{reports} not-spam report{'s' if reports > 1 else ''}")
-    if (taken := -more(_COMPLAINTS)) > 0:
-        found.append(f"{taken} complaint{'s' if taken > 1 else ''} taken back")
-    return found
+        texts.append(f"{reports} not-spam report{'s' if reports > 1 else ''}")
+    if (withdrawn := -more(_COMPLAINTS)) > 0:
+        texts.append(f"{withdrawn} complaint{'s' if withdrawn > 1 else ''} taken back")
+    return texts
 
 
 def reasons_of_ours(
     entry: JournalEntry,
     then: MessageCounts,
     now: MessageCounts,
-    again: Rejudged,
+    rejudged: Rejudged,
     policy: Policy,
-    made: Sequence[Move],
+    moves: Sequence[Move],
     *,
     pinned: Pinned,
     cause: RecheckCause,
@@ -217,32 +227,34 @@ def reasons_of_ours(
         entry: as the site judged it.
         then: counts of then.
         now: of now.
-        again: what is said of it now.
+        rejudged: what is said of it now.
         policy: in force.
-        made: its moves so far.
+        moves: its moves so far.
         pinned: what analysts say of its pieces.
         cause: why it was looked at.
     """
-    decided = next((one.why.partition(" ")[0] for one in reversed(made) if one.undoes is None), "")
-    if any(hit.name == decided and hit.mode is RuleMode.LIVE for hit in again.verdict.rules):
+    decided = next(
+        (move.why.partition(" ")[0] for move in reversed(moves) if move.undoes is None), ""
+    )
+    if any(hit.name == decided and hit.mode is RuleMode.LIVE for hit in rejudged.verdict.rules):
         return ()
-    found = _lists(entry, again, policy)
-    rule = next((one for one in policy.rules if one.name == decided), None)
+    texts = _lists(entry, rejudged, policy)
+    rule = next((rule for rule in policy.rules if rule.name == decided), None)
     if cause is RecheckCause.POLICY and (rule is None or not rule.enabled):
-        found.append(f"rule {decided} removed")
+        texts.append(f"rule {decided} removed")
     elif cause is RecheckCause.POLICY and rule is not None and rule.mode is not RuleMode.LIVE:
-        found.append(f"rule {decided} on trial")
+        texts.append(f"rule {decided} on trial")
     elif cause is RecheckCause.SIGNATURE:
-        found.append(f"the signature behind {decided} is gone")
+        texts.append(f"the signature behind {decided} is gone")
     elif cause is RecheckCause.PARDON:
-        found += [one for one in _words(then, now) if "report" in one] or [
+        texts += [reason for reason in _words(then, now) if "report" in reason] or [
             "a complaint was taken back"
         ]
     elif cause is RecheckCause.PIN:
-        found += _pins(pinned, cause)
-    return tuple(found[:MOST_TOLD])
+        texts += _pins(pinned, cause)
+    return tuple(texts[:MOST_TOLD])
 
 
-def render_reasons(found: Sequence[str]) -> str:
+def render_reasons(reasons_given: Sequence[str]) -> str:
     """Return reasons as they are logged and kept."""
-    return printable("; ".join(found))
+    return printable("; ".join(reasons_given))

@@ -46,27 +46,27 @@ _AGAINST: Final = (int(Metric.COMPLAINTS), int(Metric.TRAPS))
 
 
 def counts_moved(
-    kept: VerdictEvidence, asked: Sequence[Shingle], now: Mapping[Shingle, list[list[int]]]
+    evidence: VerdictEvidence, shingles: Sequence[Shingle], now: Mapping[Shingle, list[list[int]]]
 ) -> bool:
     """Tell whether a message is worth a whole look.
 
     Args:
-        kept: what its verdict rested on.
-        asked: its pieces, in the order in which they were asked for.
+        evidence: what its verdict rested on.
+        shingles: its pieces, in the order in which they were asked for.
         now: counts of now of each.
     """
     then: dict[int, list[list[list[int]]]] = {}
-    for kind, rows in kept.counts:
+    for kind, rows in evidence.counts:
         then.setdefault(kind, []).extend(rows)
     place: dict[int, int] = {}
-    for shingle in asked:
+    for shingle in shingles:
         kind = shingle[0]
         at = place.get(kind, 0)
         place[kind] = at + 1
         before = then.get(kind, ())
         if at < len(before) and _row_moved(before[at], now[shingle]):
             return True
-    return kept.away  # it was judged without counts
+    return evidence.away  # it was judged without counts
 
 
 def _row_moved(then: list[list[int]], now: list[list[int]]) -> bool:
@@ -84,8 +84,8 @@ def counts_lost(then: MessageCounts, now: MessageCounts) -> bool:
     return 2 * _seen(now) < _seen(then)
 
 
-def _seen(known: MessageCounts) -> int:
-    return sum(row[_FORTNIGHT][_SEEN] for rows in known.rows.values() for row in rows)
+def _seen(counts: MessageCounts) -> int:
+    return sum(row[_FORTNIGHT][_SEEN] for rows in counts.rows.values() for row in rows)
 
 
 def complained_since(then: MessageCounts, now: MessageCounts) -> bool:
@@ -100,7 +100,7 @@ def complained_since(then: MessageCounts, now: MessageCounts) -> bool:
 
 
 def _spoken(then: MessageCounts, now: MessageCounts, kind: int, metric: int) -> bool:
-    said = now.count(kind, _FORTNIGHT, metric)
-    return said > then.count(kind, _FORTNIGHT, metric) and SPOKEN * said >= now.count(
+    spoken = now.count(kind, _FORTNIGHT, metric)
+    return spoken > then.count(kind, _FORTNIGHT, metric) and SPOKEN * spoken >= now.count(
         kind, _FORTNIGHT, _SEEN
     )

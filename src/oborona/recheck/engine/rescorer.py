@@ -114,36 +114,42 @@ class Rescorer:
         Raises:
             StoreError: the counters can't be read.
         """
-        found: list[int] = []
+        moved: list[int] = []
         waiting: list[tuple[MessageBrief, tuple[Shingle, ...]]] = []
-        wanted: dict[Shingle, None] = {}
-        kept = {}
-        for one in briefs:
-            if one.policy_version != self.policy.version:
-                found.append(one.id)
+        shingles: dict[Shingle, None] = {}
+        evidence = {}
+        for brief in briefs:
+            if brief.policy_version != self.policy.version:
+                moved.append(brief.id)
                 continue
-            if one.kept is None:
+            if brief.kept is None:
                 continue
             try:
-                kept[one.id] = unpack_evidence(one.kept)
+                evidence[brief.id] = unpack_evidence(brief.kept)
             except ValueError:
                 continue  # a damaged row: whoever asks for it is told
             pieces = tuple(
-                dict.fromkeys((*one.shingles, *(Shingle(*each) for each in kept[one.id].distinct)))
+                dict.fromkeys(
+                    (*brief.shingles, *(Shingle(*pair) for pair in evidence[brief.id].distinct))
+                )
             )
-            waiting.append((one, pieces))
-            wanted.update(dict.fromkeys(pieces))
-        counts = await self._counts(tuple(wanted), now)
-        found += [one.id for one, pieces in waiting if counts_moved(kept[one.id], pieces, counts)]
-        return found
+            waiting.append((brief, pieces))
+            shingles.update(dict.fromkeys(pieces))
+        counts = await self._counts(tuple(shingles), now)
+        moved += [
+            brief.id
+            for brief, pieces in waiting
+            if counts_moved(evidence[brief.id], pieces, counts)
+        ]
+        return moved
 
     async def again(
-        self, taken: Sequence[RecheckCandidate], cause: RecheckCause, now: float
+        self, candidates: Sequence[RecheckCandidate], cause: RecheckCause, now: float
     ) -> list[RecheckResult]:
         """Return what the second look at some messages says, in their order.
 
         Args:
-            taken: messages of the journal.
+            candidates: messages of the journal.
             cause: why.
             now: Unix seconds.
 
@@ -151,98 +157,103 @@ class Rescorer:
             StoreError: the counters, or what people did, can't be read.
         """
         await self._site.memory.look(self._site.counters, now)
-        pieces = [pieces_of(one.entry, one.late) for one in taken]
+        pieces = [pieces_of(candidate.entry, candidate.late) for candidate in candidates]
         counts = await self._counts(
-            tuple(dict.fromkeys(one for some in pieces for one in some)), now
+            tuple(dict.fromkeys(shingle for some in pieces for shingle in some)), now
         )
         return [
-            await self._second(one, some, counts, cause, now)
-            for one, some in zip(taken, pieces, strict=True)
+            await self._second(candidate, some, counts, cause, now)
+            for candidate, some in zip(candidates, pieces, strict=True)
         ]
 
     async def _second(
         self,
-        taken: RecheckCandidate,
+        candidate: RecheckCandidate,
         pieces: tuple[Shingle, ...],
         counts: Counts,
         cause: RecheckCause,
         now: float,
     ) -> RecheckResult:
-        entry = _whole(taken)
+        entry = _whole(candidate)
         before = facts_then(entry)
-        if taken.late is not None:
-            entry = with_late(entry, taken.late)
+        if candidate.late is not None:
+            entry = with_late(entry, candidate.late)
         then = facts_then(entry)
         if then is None or entry.kept is None:
             return RecheckResult(entry=entry, cause=cause, why_not=why_not(entry))
-        known = await self._known(pieces, counts, now)
+        counts_now = await self._known(pieces, counts, now)
         unsigned = then
         entry, then = self._signed.applied(entry, then, pieces, now)
-        facts = await with_counts(then, known, pieces, self._site, now)
-        asked = self._asked.get(entry.policy_version)
-        looked = _Look(entry, unsigned, then, known, pieces, asked, cause, now)
-        again = self._judged(entry, asked, facts)
-        if again is None:
+        facts = await with_counts(then, counts_now, pieces, self._site, now)
+        fingerprints = self._asked.get(entry.policy_version)
+        looked = _Look(entry, unsigned, then, counts_now, pieces, fingerprints, cause, now)
+        rejudged = self._judged(entry, fingerprints, facts)
+        if rejudged is None:
             return RecheckResult(entry=entry, cause=cause, why_not=why_not(entry))
-        found = await self._by_copies(
-            RecheckResult(entry=entry, cause=cause, again=again), taken.went, again, looked
+        result = await self._by_copies(
+            RecheckResult(entry=entry, cause=cause, again=rejudged),
+            candidate.went,
+            rejudged,
+            looked,
         )
-        if not found.moves:
-            return found
+        if not result.moves:
+            return result
         # what spoke for it is forgotten, or against it
-        if before is not None and counts_lost(before.known, known):
-            return msgspec.structs.replace(found, moves=(), why_not=LOST)
+        if before is not None and counts_lost(before.known, counts_now):
+            return msgspec.structs.replace(result, moves=(), why_not=LOST)
         return msgspec.structs.replace(
-            found, word=before is not None and complained_since(before.known, known)
+            result, word=before is not None and complained_since(before.known, counts_now)
         )
 
     def _judged(
-        self, entry: JournalEntry, asked: Mapping[str, str] | None, facts: Facts
+        self, entry: JournalEntry, fingerprints: Mapping[str, str] | None, facts: Facts
     ) -> Rejudged | None:
         """Judge a message by what is known now; a memory that is young now refuses nobody."""
         young = self._site.memory.young
-        return self._judge.judge(by_site(entry), asked, facts, stage=Stage.RECHECK, young=young)
+        return self._judge.judge(
+            by_site(entry), fingerprints, facts, stage=Stage.RECHECK, young=young
+        )
 
     async def _by_copies(
-        self, found: RecheckResult, went: Sequence[CopyDelivery], again: Rejudged, looked: _Look
+        self, result: RecheckResult, went: Sequence[CopyDelivery], rejudged: Rejudged, looked: _Look
     ) -> RecheckResult:
-        entry = found.entry
+        entry = result.entry
         if entry.verdict not in PASSED or not entry.recipients:
-            return found
-        filed = entry.verdict is Action.SPAM or any(one.spam for one in went)
-        if not filed and found.cause in _AGAINST and not may_move(again, filed=False):
-            return found  # most messages: nobody need be asked
+            return result
+        filed = entry.verdict is Action.SPAM or any(delivery.spam for delivery in went)
+        if not filed and result.cause in _AGAINST and not may_move(rejudged, filed=False):
+            return result  # most messages: nobody need be asked
         people = [
-            await self._site.persons.of(one) if place < MOST_ASKED else NOBODY
-            for place, one in enumerate(entry.recipients)
+            await self._site.persons.of(recipient) if place < MOST_ASKED else NOBODY
+            for place, recipient in enumerate(entry.recipients)
         ]
         moves, stays = decide_copies(
             entry,
             went,
-            again,
+            rejudged,
             self.policy,
             people=people,
             touched=self._people.touched(entry.id),
             made=self._made.of(entry.id),
             folders=self._folders,
-            cause=found.cause,
-            because=lambda made: self._because(looked, again, made),
+            cause=result.cause,
+            because=lambda moves: self._because(looked, rejudged, moves),
             now=looked.now,
         )
-        return msgspec.structs.replace(found, moves=moves, stays=stays)
+        return msgspec.structs.replace(result, moves=moves, stays=stays)
 
-    def _because(self, looked: _Look, again: Rejudged, made: Sequence[Move]) -> tuple[str, ...]:
+    def _because(self, looked: _Look, rejudged: Rejudged, moves: Sequence[Move]) -> tuple[str, ...]:
         """Return what was learned that speaks for a message that is filed.
 
         Nothing where that alone does not let it in.
         """
-        entry, then, known, cause = looked.entry, looked.then, looked.known, looked.cause
+        entry, then, counts, cause = looked.entry, looked.then, looked.known, looked.cause
         pinned = pins_of(looked.pieces, self._site.pins, looked.now)
-        if made:
+        if moves:
             return reasons_of_ours(
-                entry, then.known, known, again, self.policy, made, pinned=pinned, cause=cause
+                entry, then.known, counts, rejudged, self.policy, moves, pinned=pinned, cause=cause
             )
-        facts = with_learned(then, known, looked.pieces, self._site, looked.now, cause=cause)
+        facts = with_learned(then, counts, looked.pieces, self._site, looked.now, cause=cause)
         without = self._judged(entry, looked.asked, facts)
         if without is None or without.severest is not Action.ACCEPT:
             return ()
@@ -258,11 +269,11 @@ class Rescorer:
             cause=cause,
         )
 
-    async def _counts(self, wanted: tuple[Shingle, ...], now: float) -> Counts:
+    async def _counts(self, shingles: tuple[Shingle, ...], now: float) -> Counts:
         """Return counts; those that the glance of the same moment has read are not read again."""
         if self._read_at != now or len(self._read) > MOST_READ:
             self._read_at, self._read = now, {}
-        new = tuple(one for one in wanted if one not in self._read)
+        new = tuple(shingle for shingle in shingles if shingle not in self._read)
         if new:
             self._read.update(zip(new, await self._site.counters.read(new, now), strict=True))
         return self._read
@@ -270,41 +281,44 @@ class Rescorer:
     async def _known(
         self, pieces: tuple[Shingle, ...], counts: Counts, now: float
     ) -> MessageCounts:
-        totals = [counts[one] for one in pieces]
+        totals = [counts[shingle] for shingle in pieces]
         types = self.policy.compiled.timelines
-        wanted = timelines_to_read(pieces, totals, types) if types else ()
-        if not wanted:
+        timelines = timelines_to_read(pieces, totals, types) if types else ()
+        if not timelines:
             return MessageCounts(pieces, totals)
         lines: dict[int, list[object]] = {}
         for shingle, line in zip(
-            wanted, await self._site.counters.timelines(wanted, now), strict=True
+            timelines, await self._site.counters.timelines(timelines, now), strict=True
         ):
             lines.setdefault(shingle.type, []).append(line)
         return MessageCounts(pieces, totals, lines=lines)  # type: ignore[arg-type]
 
 
-def _whole(taken: RecheckCandidate) -> JournalEntry:
+def _whole(candidate: RecheckCandidate) -> JournalEntry:
     """Return a message with the counts that it was judged by."""
-    if taken.kept is None:
-        return taken.entry
-    return msgspec.structs.replace(taken.entry, kept=unpack_evidence(taken.kept))
+    if candidate.kept is None:
+        return candidate.entry
+    return msgspec.structs.replace(candidate.entry, kept=unpack_evidence(candidate.kept))
 
 
 def with_late(entry: JournalEntry, late: LateFindings) -> JournalEntry:
     """Return a message as if what was found in it after its answer had been known before."""
-    there = {one.name for one in entry.findings}
-    kept = entry.kept
-    if kept is not None:
-        known = {hit.name for hit in kept.signatures}
+    names = {names.name for names in entry.findings}
+    evidence = entry.kept
+    if evidence is not None:
+        names = {hit.name for hit in evidence.signatures}
         more = [
-            hit for hit in late.rules if hit.name.startswith(OWN_PREFIX) and hit.name not in known
+            hit for hit in late.rules if hit.name.startswith(OWN_PREFIX) and hit.name not in names
         ]
-        kept = msgspec.structs.replace(kept, signatures=(*kept.signatures, *more))
+        evidence = msgspec.structs.replace(evidence, signatures=(*evidence.signatures, *more))
     return msgspec.structs.replace(
         entry,
         facts=entry.facts | late.facts,
-        findings=(*entry.findings, *(one for one in late.findings if one.name not in there)),
+        findings=(
+            *entry.findings,
+            *(finding for finding in late.findings if finding.name not in names),
+        ),
         shingles=(*entry.shingles, *late.shingles),
         rules=late.rules,
-        kept=kept,
+        kept=evidence,
     )

@@ -68,26 +68,28 @@ class RunawayGuard:
         """
         own = _NONE
         if word:  # what nobody spoke of is explained by no piece
-            some = (one for one in pieces if one.type in _OWN)
+            some = (piece for piece in pieces if piece.type in _OWN)
             own = frozenset(
-                nsmallest(MOST_OWN, some, key=lambda one: (one.type not in CARRIERS, one.hash))
+                nsmallest(
+                    MOST_OWN, some, key=lambda piece: (piece.type not in CARRIERS, piece.hash)
+                )
             )
         self._decided.append((now, ident, word, own))
         self._pieces += len(own)
         if word:
-            for one in own:
-                self._with[one] = self._with.get(one, 0) + 1
+            for piece in own:
+                self._with[piece] = self._with.get(piece, 0) + 1
         self._forget(now)
 
     def unexplained(self, now: float) -> int:
         """Return how many messages of the last hour no campaign explains."""
         self._forget(now)
-        found = {
+        answers = {
             ident
             for _, ident, word, own in self._decided
-            if not (word and any(self._with[one] >= ALIKE for one in own))
+            if not (word and any(self._with[piece] >= ALIKE for piece in own))
         }
-        return len(found)
+        return len(answers)
 
     def runs(self, passed: int, now: float) -> str:
         """Return why moves have to stop, in words for an admin; empty where they need not.
@@ -115,9 +117,9 @@ class RunawayGuard:
         ):
             _, _, word, own = self._decided.popleft()
             self._pieces -= len(own)
-            for one in own if word else ():
-                left = self._with[one] - 1
+            for piece in own if word else ():
+                left = self._with[piece] - 1
                 if left:
-                    self._with[one] = left
+                    self._with[piece] = left
                 else:
-                    del self._with[one]
+                    del self._with[piece]

@@ -65,7 +65,7 @@ def shingles_of(signature: Signature, hasher: Hasher) -> tuple[Shingle, ...]:
     types = {SignatureScope.HEADER: header or text, SignatureScope.TEXT: text}.get(
         signature.where, header + text
     )
-    return tuple(hasher.shingle(one, value) for one in types)
+    return tuple(hasher.shingle(shingle_type, value) for shingle_type in types)
 
 
 class SignatureChanges:
@@ -78,14 +78,16 @@ class SignatureChanges:
     """
 
     def __init__(
-        self, fresh: Mapping[str, Signature], hasher: Hasher, gone: Collection[str] = ()
+        self, fresh: Mapping[str, Signature], hasher: Hasher, removed: Collection[str] = ()
     ) -> None:
-        self._gone = frozenset(gone) | fresh.keys()  # what changed is found anew, as it is now
+        self._gone = frozenset(removed) | fresh.keys()  # what changed is found anew, as it is now
         self._by_shingle: dict[Shingle, list[Signature]] = {}
-        self._words = frozenset(name for name, one in fresh.items() if one.kind in WORDS)
-        for one in fresh.values():
-            for shingle in shingles_of(one, hasher):
-                self._by_shingle.setdefault(shingle, []).append(one)
+        self._words = frozenset(
+            name for name, signature in fresh.items() if signature.kind in WORDS
+        )
+        for signature in fresh.values():
+            for shingle in shingles_of(signature, hasher):
+                self._by_shingle.setdefault(shingle, []).append(signature)
 
     def applied(
         self, entry: JournalEntry, facts: Facts, pieces: Iterable[Shingle], now: float
@@ -100,29 +102,35 @@ class SignatureChanges:
         """
         if not self._gone and not self._by_shingle:
             return entry, facts
-        found = {
-            one.id: one
+        signatures = {
+            signature.id: signature
             for shingle in pieces
-            for one in self._by_shingle.get(shingle, ())
-            if not one.expired(now)
+            for signature in self._by_shingle.get(shingle, ())
+            if not signature.expired(now)
         }
-        return self._own(entry, found.values()), self._flagged(facts, found.values())
+        return self._own(entry, signatures.values()), self._flagged(facts, signatures.values())
 
-    def _own(self, entry: JournalEntry, found: Iterable[Signature]) -> JournalEntry:
+    def _own(self, entry: JournalEntry, signatures: Iterable[Signature]) -> JournalEntry:
         """Return an entry with the signatures that are rules of their own as they are now."""
-        kept = entry.kept
-        hits = SignatureMatches(signatures=in_id_order(found)).hits
+        evidence = entry.kept
+        hits = SignatureMatches(signatures=in_id_order(signatures)).hits
         dropped = {rule_name_of(name) for name in self._gone - self._words}
-        if kept is None or (not hits and not any(hit.name in dropped for hit in kept.signatures)):
+        if evidence is None or (
+            not hits and not any(hit.name in dropped for hit in evidence.signatures)
+        ):
             return entry
-        stay = tuple(hit for hit in kept.signatures if hit.name not in dropped)
+        stay = tuple(hit for hit in evidence.signatures if hit.name not in dropped)
         return msgspec.structs.replace(
-            entry, kept=msgspec.structs.replace(kept, signatures=(*stay, *hits))
+            entry, kept=msgspec.structs.replace(evidence, signatures=(*stay, *hits))
         )
 
-    def _flagged(self, facts: Facts, found: Iterable[Signature]) -> Facts:
+    def _flagged(self, facts: Facts, signatures: Iterable[Signature]) -> Facts:
         """Return facts with the signatures that leave their score to the rules as they are now."""
-        live = [one for one in found if one.mode is RuleMode.LIVE and one.score is None]
+        live = [
+            signature
+            for signature in signatures
+            if signature.mode is RuleMode.LIVE and signature.score is None
+        ]
         if spam := self._renewed(
             facts.signatures_spam, facts.signatures_spam_why, live, SignatureFlag.SPAM
         ):
@@ -132,7 +140,9 @@ class SignatureChanges:
         ):
             facts = with_values(facts, signatures_ham=ham[0], signatures_ham_why=ham[1])
         marks = SignatureMatches(
-            signatures=in_id_order(one for one in live if one.flag is SignatureFlag.MARK)
+            signatures=in_id_order(
+                signature for signature in live if signature.flag is SignatureFlag.MARK
+            )
         ).marks
         if marks and isinstance(facts.signatures_marks, frozenset):
             facts = with_values(facts, signatures_marks=facts.signatures_marks | marks)
@@ -147,8 +157,8 @@ class SignatureChanges:
         """
         if not isinstance(named, frozenset):
             return None
-        mine = in_id_order(one for one in live if one.flag is flag)
-        stay = named - (self._gone - self._words) | {one.id for one in mine}
+        mine = in_id_order(signature for signature in live if signature.flag is flag)
+        stay = named - (self._gone - self._words) | {signature.id for signature in mine}
         return None if stay == named else (stay, marking_line(mine) if mine else why)
 
 

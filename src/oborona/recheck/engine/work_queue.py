@@ -115,11 +115,11 @@ class RecheckQueue:
                 messages.
         """
         pieces = tuple(pieces)[:MOST_PIECES]
-        keys = [(cause, one) for one in pieces]
-        found = (self._of[key] for key in keys if key in self._of)
+        keys = [(cause, piece) for piece in pieces]
+        jobs = (self._of[key] for key in keys if key in self._of)
         if not pieces:
-            found = (one for one in self._jobs if one.cause is cause and not one.pieces)
-        job = next((one for one in found if one.room(pieces)), None)
+            jobs = (job for job in self._jobs if job.cause is cause and not job.pieces)
+        job = next((job for job in jobs if job.room(pieces)), None)
         if job is None:
             job = RecheckJob(cause, pieces)
         else:
@@ -153,7 +153,7 @@ class RecheckQueue:
 
     def _drop(self, job: RecheckJob) -> None:
         self._jobs.remove(job)
-        for key in ((job.cause, one) for one in job.pieces):
+        for key in ((job.cause, piece) for piece in job.pieces):
             if self._of.get(key) is job:
                 del self._of[key]
 
@@ -169,4 +169,4 @@ class RecheckQueue:
         self._drop(first)
         self._drop(second)
         self._jobs.insert(place - 1, joined)
-        self._of.update(dict.fromkeys(((joined.cause, one) for one in joined.pieces), joined))
+        self._of.update(dict.fromkeys(((joined.cause, piece) for piece in joined.pieces), joined))

@@ -94,10 +94,10 @@ class DoveadmMailboxes:
 
     async def look(self, letters: Sequence[MailboxItem], source: str) -> list[MoveResult]:
         """Tell what `move` would do, and change nothing that anybody can see."""
-        found = await self._asked(letters, lambda one: _fetch(one, ["mailbox", source]))
+        answers = await self._asked(letters, lambda letter: _fetch(letter, ["mailbox", source]))
         done = [
-            one if isinstance(one, MoveResult) else expected_result(one, self._guard)
-            for one in found
+            answer if isinstance(answer, MoveResult) else expected_result(answer, self._guard)
+            for answer in answers
         ]
         return await self._completed(letters, done, looked=True)
 
@@ -115,14 +115,14 @@ class DoveadmMailboxes:
                 return _fetch(letter, ["(", "mailbox", source, "OR", "mailbox", target, ")"])
             return self._move(letter, source, target, force=force)
 
-        found = await self._asked(letters, commands)
-        found = await self._with_folder(letters, found, target, commands)
-        await self._unmark(letters, found, source)
+        answers = await self._asked(letters, commands)
+        answers = await self._with_folder(letters, answers, target, commands)
+        await self._unmark(letters, answers, source)
         done = [
-            one
-            if isinstance(one, MoveResult)
-            else move_result(one, source, target, self._guard, force=force)
-            for one in found
+            answer
+            if isinstance(answer, MoveResult)
+            else move_result(answer, source, target, self._guard, force=force)
+            for answer in answers
         ]
         return await self._completed(letters, done, looked=False)
 
@@ -137,63 +137,69 @@ class DoveadmMailboxes:
         """
         if same_folder(source, "INBOX"):
             return frozenset()
-        found = await self._asked(letters, lambda one: _fetch(one, ["mailbox", source]))
-        return frozenset(letter for letter, one in zip(letters, found, strict=True) if one == [])
+        answers = await self._asked(letters, lambda letter: _fetch(letter, ["mailbox", source]))
+        return frozenset(
+            letter for letter, answer in zip(letters, answers, strict=True) if answer == []
+        )
 
     async def _completed(
         self, letters: Sequence[MailboxItem], done: Sequence[MoveResult | None], *, looked: bool
     ) -> list[MoveResult]:
         """Answer for letters that were in no folder that was looked into."""
-        lost = [letter for letter, one in zip(letters, done, strict=True) if one is None]
-        found = await self._asked(lost, lambda one: _fetch(one, ["mailbox", "*"]))
+        lost = [letter for letter, answer in zip(letters, done, strict=True) if answer is None]
+        answers = await self._asked(lost, lambda letter: _fetch(letter, ["mailbox", "*"]))
         rest = iter(
             [
-                one if isinstance(one, MoveResult) else result_elsewhere(one, looked=looked)
-                for one in found
+                answer
+                if isinstance(answer, MoveResult)
+                else result_elsewhere(answer, looked=looked)
+                for answer in answers
             ]
         )
-        return [one or next(rest) for one in done]
+        return [answer or next(rest) for answer in done]
 
     async def _with_folder(
         self,
         letters: Sequence[MailboxItem],
-        found: Sequence[list[LocatedCopy] | MoveResult],
+        results: Sequence[list[LocatedCopy] | MoveResult],
         target: str,
         commands: Callable[[MailboxItem], DoveadmCommand],
     ) -> list[list[LocatedCopy] | MoveResult]:
         """Make the target for those who have none, and try again."""
-        missing = [place for place, one in enumerate(found) if one == _refused(NOT_FOUND)]
+        missing = [place for place, result in enumerate(results) if result == _refused(NOT_FOUND)]
         if not missing:
-            return list(found)
-        those = [letters[place] for place in missing]
-        await self._asked(those, lambda one: batch(one.user, ["mailbox", "create", "-s", target]))
-        again = await self._asked(those, commands)
-        answers = dict(zip(missing, again, strict=True))
-        return [answers.get(place, one) for place, one in enumerate(found)]
+            return list(results)
+        retried = [letters[place] for place in missing]
+        await self._asked(
+            retried, lambda letter: batch(letter.user, ["mailbox", "create", "-s", target])
+        )
+        second = await self._asked(retried, commands)
+        answers = dict(zip(missing, second, strict=True))
+        return [answers.get(place, result) for place, result in enumerate(results)]
 
     async def _unmark(
         self,
         letters: Sequence[MailboxItem],
-        found: Sequence[list[LocatedCopy] | MoveResult],
+        results: Sequence[list[LocatedCopy] | MoveResult],
         source: str,
     ) -> None:
         """Take OboronaMoving from what did not go, so that a person's word about it counts."""
         marked = [
             letter
-            for letter, one in zip(letters, found, strict=True)
-            if one not in (_refused(NO_USER), _refused(NOT_FOUND))
+            for letter, result in zip(letters, results, strict=True)
+            if result not in (_refused(NO_USER), _refused(NOT_FOUND))
             and not reason_unsearchable(letter)
             and (
-                one.outcome is MoveOutcome.UNABLE
-                if isinstance(one, MoveResult)
-                else any(copy.has(MOVING) and same_folder(copy.mailbox, source) for copy in one)
+                result.outcome is MoveOutcome.UNABLE
+                if isinstance(result, MoveResult)
+                else any(copy.has(MOVING) and same_folder(copy.mailbox, source) for copy in result)
             )
         ]
         await self._asked(
             marked,
-            lambda one: batch(
-                one.user,
-                ["flags", "remove", MOVING, "mailbox", source, "KEYWORD", MOVING, *_which(one)],
+            lambda letter: batch(
+                letter.user,
+                ["flags", "remove", MOVING, "mailbox", source, "KEYWORD", MOVING, *_which(letter)],
             ),
         )
 
@@ -231,10 +237,10 @@ class DoveadmMailboxes:
         self, letters: Sequence[MailboxItem], command: Callable[[MailboxItem], DoveadmCommand]
     ) -> list[list[LocatedCopy] | MoveResult]:
         """Give each letter's command; return what each found, or why not."""
-        found: list[list[LocatedCopy] | MoveResult | None] = [
+        results: list[list[LocatedCopy] | MoveResult | None] = [
             reason_unsearchable(letter) for letter in letters
         ]
-        places = [place for place, one in enumerate(found) if one is None]
+        places = [place for place, result in enumerate(results) if result is None]
         # what is one user's goes into one request
         places.sort(key=lambda place: letters[place].user)
         self._requests.anew()
@@ -248,19 +254,21 @@ class DoveadmMailboxes:
                 if len(mine) > 1:  # one of them has spoiled it for all
                     await asyncio.gather(*(some([place]) for place in mine))
                 else:
-                    found[mine[0]] = MoveResult(MoveOutcome.BUSY, str(error))
+                    results[mine[0]] = MoveResult(MoveOutcome.BUSY, str(error))
             except PeerError as error:
                 for place in mine:
-                    found[place] = MoveResult(MoveOutcome.BUSY, str(error))
+                    results[place] = MoveResult(MoveOutcome.BUSY, str(error))
             else:
                 for place, answer in zip(mine, answers, strict=True):
-                    found[place] = _told(answer)
+                    results[place] = _told(answer)
 
         size = max(1, min(LETTERS, len(places) // self._connections))
         await asyncio.gather(
             *(some(places[start : start + size]) for start in range(0, len(places), size))
         )
-        return [one if one is not None else MoveResult(MoveOutcome.BUSY) for one in found]
+        return [
+            result if result is not None else MoveResult(MoveOutcome.BUSY) for result in results
+        ]
 
 
 def _fetch(letter: MailboxItem, where: Sequence[str]) -> DoveadmCommand:

@@ -81,7 +81,9 @@ class DoveadmApi:
             PeerError: it is away, refuses, or does not answer within LINGER_S; which commands were
                 carried out is not known.
         """
-        body = [[one.name, one.parameters, str(place)] for place, one in enumerate(commands)]
+        body = [
+            [command.name, command.parameters, str(place)] for place, command in enumerate(commands)
+        ]
         return _answers(
             await self._said("POST", msgspec.json.encode(body)), len(commands), self._url
         )
@@ -92,13 +94,13 @@ class DoveadmApi:
         Raises:
             PeerError: as for `ask`.
         """
-        said = await self._said("GET", b"")
+        body = await self._said("GET", b"")
         try:
             return frozenset(
-                one.command for one in msgspec.json.decode(said, type=list[_KnownCommands])
+                command.command for command in msgspec.json.decode(body, type=list[_KnownCommands])
             )
         except (msgspec.DecodeError, ValueError, RecursionError):
-            raise PeerError(f"{self._url} answers what is no answer: {said[:60]!r}") from None
+            raise PeerError(f"{self._url} answers what is no answer: {body[:60]!r}") from None
 
     async def _said(self, method: str, body: bytes) -> bytes:
         if self._closed:
@@ -130,14 +132,14 @@ class DoveadmApi:
                         raise PeerError(f"{self._url} does not know the key of mailboxes.key_file")
                     if response.status != 200:
                         raise PeerError(f"{self._url} answers with status {response.status}")
-                    said = bytearray()
+                    answer = bytearray()
                     async for piece in response.content.iter_any():
-                        said += piece
-                        if len(said) > MAX_ANSWER:
+                        answer += piece
+                        if len(answer) > MAX_ANSWER:
                             raise PeerError(
                                 f"{self._url} answers with more than {MAX_ANSWER >> 20} MiB"
                             )
-                    return bytes(said)
+                    return bytes(answer)
             except aiohttp.ServerDisconnectedError:
                 if (
                     last
@@ -170,13 +172,13 @@ def batch(user: str, *commands: Sequence[str]) -> DoveadmCommand:
     return DoveadmCommand("batch", {"user": user, "separator": SEPARATOR, "args": words})
 
 
-def _answers(said: bytes, number: int, url: str) -> list[DoveadmReply]:
+def _answers(body: bytes, number: int, url: str) -> list[DoveadmReply]:
     try:
-        rows = msgspec.json.decode(said, type=list[tuple[str, object, str]])
+        rows = msgspec.json.decode(body, type=list[tuple[str, object, str]])
         answers = {int(tag): _answer(kind, content) for kind, content, tag in rows}
         return [answers[place] for place in range(number)]
     except (msgspec.DecodeError, ValueError, KeyError, RecursionError):
-        raise GarbledReply(f"{url} answers what is no answer: {said[:60]!r}") from None
+        raise GarbledReply(f"{url} answers what is no answer: {body[:60]!r}") from None
 
 
 def _answer(kind: str, content: object) -> DoveadmReply:

@@ -96,7 +96,7 @@ class ImapMailboxes:
         """Visit every letter's mailbox."""
         self._requests.anew()
         done: list[MoveResult | None] = [reason_unsearchable(letter) for letter in letters]
-        fit = [place for place, one in enumerate(done) if one is None]
+        fit = [place for place, result in enumerate(done) if result is None]
 
         async def some(places: Sequence[int]) -> None:
             answers = await self._visit([letters[place] for place in places], step)
@@ -104,8 +104,8 @@ class ImapMailboxes:
                 done[place] = answer
 
         groups = group_items([letters[place] for place in fit], lambda letter: letter.user)
-        await asyncio.gather(*(some([fit[one] for one in group]) for group in groups.values()))
-        return [one or MoveResult(MoveOutcome.BUSY) for one in done]
+        await asyncio.gather(*(some([fit[place] for place in group]) for group in groups.values()))
+        return [result or MoveResult(MoveOutcome.BUSY) for result in done]
 
     async def _visit(self, letters: Sequence[MailboxItem], step: _Step) -> list[MoveResult]:
         """Visit one mailbox."""
@@ -199,10 +199,10 @@ def _answers(session: ImapSession, letters: Sequence[MailboxItem], step: _Step) 
 def _look(
     session: ImapSession, letters: Sequence[MailboxItem], *, source: str, guard: MoveGuard
 ) -> list[MoveResult]:
-    found = session.find(letters, source)
-    if found is None:
+    copy_lists = session.find(letters, source)
+    if copy_lists is None:
         return [MoveResult(MoveOutcome.UNABLE, f"no folder {source}")] * len(letters)
-    done = [expected_result([copy.found for copy in copies], guard) for copies in found]
+    done = [expected_result([copy.found for copy in copies], guard) for copies in copy_lists]
     return _completed(session, letters, done, looked=True)
 
 
@@ -215,19 +215,26 @@ def _move(
     guard: MoveGuard,
     force: bool,
 ) -> list[MoveResult]:
-    found = session.find(letters, source)
-    if found is None:
+    copy_lists = session.find(letters, source)
+    if copy_lists is None:
         return [MoveResult(MoveOutcome.UNABLE, f"no folder {source}")] * len(letters)
     may = [
-        copy for copies in found for copy in copies if copy.found.stays(guard, force=force) is None
+        copy
+        for copies in copy_lists
+        for copy in copies
+        if copy.found.stays(guard, force=force) is None
     ]
-    left = {copy.uid: copy.found for copies in found for copy in copies}
-    stale = [uid for uid, one in left.items() if one.has(MOVING) and one.stays(guard, force=force)]
+    left = {copy.uid: copy.found for copies in copy_lists for copy in copies}
+    stale = [
+        uid
+        for uid, located in left.items()
+        if located.has(MOVING) and located.stays(guard, force=force)
+    ]
     if stale:  # of a move that was not made: a person's word about it counts again
         session.open(source)
         session.remove_flags(stale, MOVING, silent=True)
     if may:
-        copied = _copied(session, letters, found, target)
+        copied = _copied(session, letters, copy_lists, target)
         session.open(source)
         for copy in may:
             del left[copy.uid]
@@ -241,7 +248,7 @@ def _move(
             guard,
             force=force,
         )
-        for copies, came in zip(found, arrived, strict=True)
+        for copies, came in zip(copy_lists, arrived, strict=True)
     ]
     return _completed(session, letters, done, looked=False)
 
@@ -249,18 +256,18 @@ def _move(
 def _copied(
     session: ImapSession,
     letters: Sequence[MailboxItem],
-    found: Sequence[Sequence[ImapCopy]],
+    copy_lists: Sequence[Sequence[ImapCopy]],
     target: str,
 ) -> set[int]:
     """Return what a move in two steps has left behind after the first."""
     if session.has_capability("MOVE"):
         return set()
-    there = session.find(letters, target) or [[] for _ in letters]
+    arrived = session.find(letters, target) or [[] for _ in letters]
     return {
         copy.uid
-        for copies, came in zip(found, there, strict=True)
+        for copies, came in zip(copy_lists, arrived, strict=True)
         for copy in copies
-        if copy.found.has(MOVING) and any(one.found.has(MOVING) for one in came)
+        if copy.found.has(MOVING) and any(copy.found.has(MOVING) for copy in came)
     }
 
 
@@ -278,8 +285,8 @@ def _carried(
     marked = {copy.uid: copy.found for copy in session.mark(may, source)}
     going = [
         uid
-        for uid, one in marked.items()
-        if one.has(MOVING) and one.stays(guard, force=force) is None
+        for uid, located in marked.items()
+        if located.has(MOVING) and located.stays(guard, force=force) is None
     ]
     staying = [uid for uid in marked if uid not in going]
     if staying:
@@ -294,15 +301,15 @@ def _carried(
 
 
 def _settled(
-    session: ImapSession, found: Sequence[Sequence[ImapCopy]] | None, target: str
+    session: ImapSession, copy_lists: Sequence[Sequence[ImapCopy]] | None, target: str
 ) -> list[list[LocatedCopy]] | None:
     """Make OboronaMoving to OboronaMoved in the target.
 
     Return its copies as they are then, None when there is no such folder.
     """
-    if found is None:
+    if copy_lists is None:
         return None
-    uids = [copy.uid for copies in found for copy in copies if copy.found.has(MOVING)]
+    uids = [copy.uid for copies in copy_lists for copy in copies if copy.found.has(MOVING)]
     if uids:
         session.open(target)
         session.add_flags(uids, MOVED, silent=True)
@@ -313,7 +320,7 @@ def _settled(
             LocatedCopy(target, frozenset(settled.get(flag, flag) for flag in copy.found.flags))
             for copy in copies
         ]
-        for copies in found
+        for copies in copy_lists
     ]
 
 
@@ -325,7 +332,7 @@ def _completed(
     looked: bool,
 ) -> list[MoveResult]:
     """Answer for letters that were in no folder that was looked into."""
-    lost = [letter for letter, one in zip(letters, done, strict=True) if one is None]
-    found = session.everywhere(lost) if lost else []
-    rest = iter([result_elsewhere(copies, looked=looked) for copies in found])
-    return [one or next(rest) for one in done]
+    lost = [letter for letter, result in zip(letters, done, strict=True) if result is None]
+    elsewhere = session.everywhere(lost) if lost else []
+    rest = iter([result_elsewhere(copies, looked=looked) for copies in elsewhere])
+    return [result or next(rest) for result in done]

@@ -117,13 +117,13 @@ class ImapSession(IMAPClient):  # type: ignore[misc]  # imapclient has no types
 
     def everywhere(self, letters: Sequence[MailboxItem]) -> list[list[LocatedCopy]]:
         """Return each letter's copies in all folders."""
-        found: list[list[LocatedCopy]] = [[] for _ in letters]
+        letter_copies: list[list[LocatedCopy]] = [[] for _ in letters]
         for flags, _, folder in self.list_folders()[:FOLDERS]:
             if b"\\Noselect" in flags or b"\\NonExistent" in flags:
                 continue
-            for mine, copies in zip(found, self.find(letters, folder) or (), strict=False):
+            for mine, copies in zip(letter_copies, self.find(letters, folder) or (), strict=False):
                 mine += [copy.found for copy in copies]
-        return found
+        return letter_copies
 
     def _copies(self, letter: MailboxItem, folder: str) -> list[ImapCopy]:
         since = (datetime.fromtimestamp(max(0.0, letter.delivered), UTC) - EARLIER).date()
@@ -132,13 +132,13 @@ class ImapSession(IMAPClient):  # type: ignore[misc]  # imapclient has no types
             return []
         changes = ["MODSEQ"] if self.has_capability("CONDSTORE") else []
         copies = []
-        for uid, said in self.fetch(uids, ["FLAGS", _HEADERS, *changes]).items():
-            octets = next((value for key, value in said.items() if key.startswith(b"BODY[")), b"")
+        for uid, data in self.fetch(uids, ["FLAGS", _HEADERS, *changes]).items():
+            octets = next((value for key, value in data.items() if key.startswith(b"BODY[")), b"")
             headers = message_from_bytes(octets or b"")
             if carries(letter, str(headers.get(HEADER, "")), str(headers.get("Message-ID", ""))):
-                found = LocatedCopy.of(folder, _text(said.get(b"FLAGS", ())))
-                changed = said.get(b"MODSEQ", (0,))[0]
-                copies.append(ImapCopy(uid, found, changed))
+                copy = LocatedCopy.of(folder, _text(data.get(b"FLAGS", ())))
+                changed = data.get(b"MODSEQ", (0,))[0]
+                copies.append(ImapCopy(uid, copy, changed))
         return copies
 
     def open(self, folder: str) -> None:
@@ -148,8 +148,8 @@ class ImapSession(IMAPClient):  # type: ignore[misc]  # imapclient has no types
             Unable: it keeps no keywords of ours, so that a person's moves could not be told from
                 ours.
         """
-        kept = self.select_folder(folder).get(b"PERMANENTFLAGS", ())
-        names = {one.lower() for one in _text(kept)}
+        permanent = self.select_folder(folder).get(b"PERMANENTFLAGS", ())
+        names = {flag.lower() for flag in _text(permanent)}
         if "\\*" not in names and not {MOVED.lower(), MOVING.lower()} <= names:
             raise ImapUnsupported(f"the mail server keeps no keywords in {folder}")
 
@@ -217,4 +217,4 @@ def _missing(error: IMAPClientError) -> bool:
 
 
 def _text(flags: Sequence[bytes]) -> list[str]:
-    return [one.decode("ascii", "replace") for one in flags]
+    return [flag.decode("ascii", "replace") for flag in flags]

@@ -41,7 +41,7 @@ class LocatedCopy(NamedTuple):
     @classmethod
     def of(cls, mailbox: str, flags: Iterable[str]) -> LocatedCopy:
         """Return a copy with flags as a server writes them."""
-        return cls(mailbox, frozenset(one.lower() for one in flags))
+        return cls(mailbox, frozenset(flag.lower() for flag in flags))
 
     def has(self, flag: str) -> bool:
         """Tell whether it has a flag or keyword, in any case."""
@@ -67,31 +67,31 @@ class LocatedCopy(NamedTuple):
         return None
 
 
-def same_folder(one: str, other: str) -> bool:
+def same_folder(name: str, other: str) -> bool:
     """Tell whether two names are one folder: INBOX may be written in any case."""
-    return one == other or one.upper() == other.upper() == "INBOX"
+    return name == other or name.upper() == other.upper() == "INBOX"
 
 
-def expected_result(found: Sequence[LocatedCopy], guard: MoveGuard) -> MoveResult | None:
+def expected_result(copies: Sequence[LocatedCopy], guard: MoveGuard) -> MoveResult | None:
     """Return what a move would do with copies in the folder to move from.
 
     None where there are none.
     """
-    if not found:
+    if not copies:
         return None
-    stays = [one.stays(guard, force=False) for one in found]
+    stays = [copy.stays(guard, force=False) for copy in copies]
     if None in stays:
         return MoveResult(MoveOutcome.MOVED)
     return stays[0]
 
 
 def move_result(
-    found: Sequence[LocatedCopy], source: str, target: str, guard: MoveGuard, *, force: bool
+    copies: Sequence[LocatedCopy], source: str, target: str, guard: MoveGuard, *, force: bool
 ) -> MoveResult | None:
     """Return what a move has done.
 
     Args:
-        found: the copies in both folders, after it.
+        copies: the copies in both folders, after it.
         source: folder to move from.
         target: folder to move to.
         guard: what was not to be moved.
@@ -100,37 +100,37 @@ def move_result(
     Returns:
         None where there is no copy in either.
     """
-    here = [one for one in found if same_folder(one.mailbox, source)]
-    there = [one for one in found if same_folder(one.mailbox, target)]
-    if any(one.has(MOVED) for one in there):
-        return MoveResult(MoveOutcome.MOVED, f"another copy stays in {source}" if here else "")
-    if any(one.has(MOVING) for one in there):
+    at_source = [copy for copy in copies if same_folder(copy.mailbox, source)]
+    at_target = [copy for copy in copies if same_folder(copy.mailbox, target)]
+    if any(copy.has(MOVED) for copy in at_target):
+        return MoveResult(MoveOutcome.MOVED, f"another copy stays in {source}" if at_source else "")
+    if any(copy.has(MOVING) for copy in at_target):
         return MoveResult(MoveOutcome.BUSY, "on its way")
-    if here:
-        stays = [one.stays(guard, force=force) for one in here]
+    if at_source:
+        stays = [copy.stays(guard, force=force) for copy in at_source]
         return (
             stays[0]
             if None not in stays
             else MoveResult(MoveOutcome.BUSY, f"the mail server leaves it in {source}")
         )
-    if there:
+    if at_target:
         return MoveResult(MoveOutcome.PERSON, f"in {target} already, and not by us")
     return None
 
 
-def result_elsewhere(found: Sequence[LocatedCopy], *, looked: bool) -> MoveResult:
+def result_elsewhere(copies: Sequence[LocatedCopy], *, looked: bool) -> MoveResult:
     """Return what copies in all folders say of a letter that is in none of those it should be in.
 
     Args:
-        found: the copies.
+        copies: the copies.
         looked: nothing was to be moved: what we have moved before is told as moved, wherever it is.
     """
-    if not found:
+    if not copies:
         return MoveResult(MoveOutcome.GONE)
-    for one in found:
-        if looked and one.has(MOVED):
-            return MoveResult(MoveOutcome.MOVED, f"in {one.mailbox} already: we have moved it")
-    return MoveResult(MoveOutcome.PERSON, f"in {found[0].mailbox}")
+    for copy in copies:
+        if looked and copy.has(MOVED):
+            return MoveResult(MoveOutcome.MOVED, f"in {copy.mailbox} already: we have moved it")
+    return MoveResult(MoveOutcome.PERSON, f"in {copies[0].mailbox}")
 
 
 def reason_unsearchable(letter: MailboxItem) -> MoveResult | None:
@@ -166,8 +166,8 @@ def carries(letter: MailboxItem, mras_id: str, message_id: str) -> bool:
         message_id: value of Message-ID.
     """
     name, _, _ = mras_id.strip().partition(".")
-    wanted = searchable_id(letter)
-    return name.upper() == letter.ident.upper() and (not wanted or wanted in message_id)
+    searched_id = searchable_id(letter)
+    return name.upper() == letter.ident.upper() and (not searched_id or searched_id in message_id)
 
 
 def group_items(letters: Sequence[_T], key: Callable[[_T], str]) -> dict[str, list[int]]:

@@ -91,7 +91,7 @@ class MaildirMailboxes:
     async def _each(self, letters: Sequence[MailboxItem], visit: _Visit) -> list[MoveResult]:
         """Look into every letter's Maildir."""
         done: list[MoveResult | None] = [reason_unsearchable(letter) for letter in letters]
-        fit = [place for place, one in enumerate(done) if one is None]
+        fit = [place for place, result in enumerate(done) if result is None]
 
         async def some(places: Sequence[int]) -> None:
             answers = await self._visit([letters[place] for place in places], visit)
@@ -99,8 +99,8 @@ class MaildirMailboxes:
                 done[place] = answer
 
         groups = group_items([letters[place] for place in fit], lambda letter: letter.user)
-        await asyncio.gather(*(some([fit[one] for one in group]) for group in groups.values()))
-        return [one or MoveResult(MoveOutcome.BUSY) for one in done]
+        await asyncio.gather(*(some([fit[place] for place in group]) for group in groups.values()))
+        return [result or MoveResult(MoveOutcome.BUSY) for result in done]
 
     async def _visit(self, letters: Sequence[MailboxItem], visit: _Visit) -> list[MoveResult]:
         """Look into one Maildir, in a thread."""
@@ -112,27 +112,30 @@ class MaildirMailboxes:
                 async with asyncio.timeout(self._deadline_s):
                     return await thread
             except TimeoutError:
-                told = MoveResult(
+                result = MoveResult(
                     MoveOutcome.BUSY, f"its files can't be read within {self._deadline_s:g} s"
                 )
             except FileNotFoundError as error:
-                told = MoveResult(
+                result = MoveResult(
                     MoveOutcome.UNABLE, f"no such mailbox or folder: {error.filename or error}"
                 )
             except PermissionError as error:
-                told = MoveResult(MoveOutcome.UNABLE, f"not permitted: {error.filename or error}")
+                result = MoveResult(MoveOutcome.UNABLE, f"not permitted: {error.filename or error}")
             except OSError as error:
-                told = MoveResult(
+                result = MoveResult(
                     MoveOutcome.UNABLE if error.errno in NEVER else MoveOutcome.BUSY,
                     f"{error.filename or 'mailbox'}: {error.strerror or error}",
                 )
-            return [told] * len(letters)
+            return [result] * len(letters)
 
     def _looked(self, letters: Sequence[MailboxItem], *, source: str) -> list[MoveResult]:
         with ExitStack() as stack:
             root = self._root(letters[0].user, stack)
-            here = _files(stack.enter_context(MaildirFolder(root, source)), letters)
-            done = [expected_result([one.found for one in files], self._guard) for files in here]
+            letter_files = _files(stack.enter_context(MaildirFolder(root, source)), letters)
+            done = [
+                expected_result([file.found for file in files], self._guard)
+                for files in letter_files
+            ]
             return _completed(root, letters, done, looked=True)
 
     def _moved(
@@ -140,34 +143,40 @@ class MaildirMailboxes:
     ) -> list[MoveResult]:
         with ExitStack() as stack:
             root = self._root(letters[0].user, stack)
-            here = stack.enter_context(MaildirFolder(root, source))
-            there: MaildirFolder | None = None
+            source_folder = stack.enter_context(MaildirFolder(root, source))
+            target_folder: MaildirFolder | None = None
             for _ in range(TRIES):
-                found = _files(here, letters)
+                letter_files = _files(source_folder, letters)
                 going = [
-                    one
-                    for files in found
-                    for one in files
-                    if one.found.stays(self._guard, force=force) is None
+                    file
+                    for files in letter_files
+                    for file in files
+                    if file.found.stays(self._guard, force=force) is None
                 ]
                 if not going:
                     break
-                there = there or self._folder(root, target, stack)
-                gone = [one for one in going if here.take(one, there)]
-                found = [[one for one in files if one not in gone] for files in found]
-                if len(gone) == len(going):
+                target_folder = target_folder or self._folder(root, target, stack)
+                moved = [file for file in going if source_folder.take(file, target_folder)]
+                letter_files = [
+                    [file for file in files if file not in moved] for files in letter_files
+                ]
+                if len(moved) == len(going):
                     break
-            there = there or _existing(root, target, stack)
-            arrived = _files(there, letters) if there is not None else [[] for _ in letters]
+            target_folder = target_folder or _existing(root, target, stack)
+            arrived = (
+                _files(target_folder, letters)
+                if target_folder is not None
+                else [[] for _ in letters]
+            )
             done = [
                 move_result(
-                    [one.found for one in (*left, *came)],
+                    [file.found for file in (*left, *came)],
                     source,
                     target,
                     self._guard,
                     force=force,
                 )
-                for left, came in zip(found, arrived, strict=True)
+                for left, came in zip(letter_files, arrived, strict=True)
             ]
             return _completed(root, letters, done, looked=False)
 
@@ -190,28 +199,28 @@ def _existing(root: int, name: str, stack: ExitStack) -> MaildirFolder | None:
 
 def _files(folder: MaildirFolder, letters: Sequence[MailboxItem]) -> list[list[MaildirFile]]:
     """Return the copies of each letter in a folder, in one walk."""
-    found: list[list[MaildirFile]] = [[] for _ in letters]
+    letter_files: list[list[MaildirFile]] = [[] for _ in letters]
     for file in folder.since(min(letter.delivered for letter in letters) - EARLIER_S):
         for place, letter in enumerate(letters):
             if file.mras_id and carries(letter, file.mras_id, file.message_id):
-                found[place].append(file)
-    return found
+                letter_files[place].append(file)
+    return letter_files
 
 
 def _completed(
     root: int, letters: Sequence[MailboxItem], done: Sequence[MoveResult | None], *, looked: bool
 ) -> list[MoveResult]:
     """Answer for letters that were in no folder that was looked into."""
-    lost = [letter for letter, one in zip(letters, done, strict=True) if one is None]
+    lost = [letter for letter, result in zip(letters, done, strict=True) if result is None]
     if not lost:
-        return [one for one in done if one is not None]
-    found: list[list[LocatedCopy]] = [[] for _ in lost]
+        return [result for result in done if result is not None]
+    copy_lists: list[list[LocatedCopy]] = [[] for _ in lost]
     for name, inside in folders(root)[:FOLDERS]:
         try:
             with MaildirFolder(root, name, inside) as folder:
-                for copies, files in zip(found, _files(folder, lost), strict=True):
+                for copies, files in zip(copy_lists, _files(folder, lost), strict=True):
                     copies += [file.found for file in files]
         except OSError:  # no folder of mail, or not ours
             continue
-    rest = iter([result_elsewhere(copies, looked=looked) for copies in found])
-    return [one or next(rest) for one in done]
+    rest = iter([result_elsewhere(copies, looked=looked) for copies in copy_lists])
+    return [result or next(rest) for result in done]

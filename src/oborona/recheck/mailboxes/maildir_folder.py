@@ -84,8 +84,8 @@ class MaildirFolder:
 
     def close(self) -> None:
         """Let go of it."""
-        for one in (self._folder, *self._parts.values()):
-            os.close(one)
+        for folder in (self._folder, *self._parts.values()):
+            os.close(folder)
         self._parts.clear()
 
     def since(self, time: float) -> Iterator[MaildirFile]:
@@ -128,7 +128,7 @@ class MaildirFolder:
             key.lower(): value.strip().decode("latin-1")
             for key, value in reversed(_FIELD.findall(head[: end.start() + 1] if end else head))
         }
-        flags = [FLAGS.get(one) or _keyword(one, keywords) for one in name.partition(":2,")[2]]
+        flags = [FLAGS.get(flag) or _keyword(flag, keywords) for flag in name.partition(":2,")[2]]
         flags += [RECENT] if part == "new" else []
         flags += [MOVED] if marked else []
         return MaildirFile(
@@ -152,25 +152,27 @@ class MaildirFolder:
         names = dict(line.split(" ", 1) for line in lines if " " in line)
         return [names.get(str(number), "") for number in range(26)]
 
-    def take(self, file: MaildirFile, other: MaildirFolder) -> bool:
+    def take(self, file: MaildirFile, target: MaildirFolder) -> bool:
         """Take a message to another folder; return whether it was still what it was found to be.
 
         Args:
             file: of this folder.
-            other: of the same Maildir.
+            target: of the same Maildir.
 
         Raises:
             OSError: not permitted, no room, another file system.
         """
         base, colon, flags = file.name.partition(":")
         name = f"{base}{'' if MARK in base else MARK}{colon}{''.join(one for one in flags if not one.islower())}"
-        here, there = self._parts[file.part], other._parts[file.part]
+        source_fd, target_fd = self._parts[file.part], target._parts[file.part]
         try:
-            handle = os.open(file.name, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=here)
+            handle = os.open(
+                file.name, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=source_fd
+            )
         except FileNotFoundError:
             return False
         try:
-            os.rename(file.name, name, src_dir_fd=here, dst_dir_fd=there)
+            os.rename(file.name, name, src_dir_fd=source_fd, dst_dir_fd=target_fd)
             with suppress(OSError):  # a file system without them
                 os.setxattr(handle, ATTRIBUTE, b"1")
         except FileNotFoundError:
@@ -221,12 +223,12 @@ def folders(root: int) -> list[tuple[str, str]]:
     """Return the folders of a Maildir: the name of each as IMAP has it, and where in the Maildir it
     is.
     """
-    found = [("INBOX", ".")]
+    listing = [("INBOX", ".")]
     with os.scandir(root) as entries:
         for inside in sorted(entry.name for entry in entries if entry.name.startswith(".")):
             with suppress(ValueError):  # a name that IMAP can't have
-                found.append((decode(inside[1:].encode("ascii")).replace(".", "/"), inside))
-    return found
+                listing.append((decode(inside[1:].encode("ascii")).replace(".", "/"), inside))
+    return listing
 
 
 def _inside(name: str) -> str:

@@ -76,11 +76,11 @@ class MailServerRequests:
         loop = asyncio.get_running_loop()
         until = loop.time() + self._deadline_s
         while not self._closed and self._vain < GIVE_UP:
-            taken = not owners.isdisjoint(self._owners)
-            if not taken and len(self._running) < self._most:
+            busy = not owners.isdisjoint(self._owners)
+            if not busy and len(self._running) < self._most:
                 return
-            why = f"{'the last request for this mailbox is' if taken else 'earlier requests are'} still on the way"
-            if taken and loop.time() > until:
+            why = f"{'the last request for this mailbox is' if busy else 'earlier requests are'} still on the way"
+            if busy and loop.time() > until:
                 raise PeerError(why)
             changed = self._changed
             try:

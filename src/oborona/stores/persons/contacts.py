@@ -59,13 +59,13 @@ class ContactLearner:
         theirs = (address, person, person.rpartition("@")[0])
         if self._learned == "login" and envelope.login.lower() not in theirs:
             return
-        there = self._waiting.setdefault(person, {})
-        before = len(there)
+        recipients_waiting = self._waiting.setdefault(person, {})
+        before = len(recipients_waiting)
         for recipient in envelope.recipients:
-            known = mail_address(recipient)
-            if known and known not in (person, address):
-                there[known] = None
-        self._number += len(there) - before
+            contact = mail_address(recipient)
+            if contact and contact not in (person, address):
+                recipients_waiting[contact] = None
+        self._number += len(recipients_waiting) - before
 
     async def watch(self) -> None:
         """Write down what waits, for ever."""

@@ -109,9 +109,9 @@ class FollowedPersons:
         exact = mail_address(address)
         for name in (exact, untagged(exact)):
             if name and name in self._filter:
-                found = await self._person(name)
-                if not found.empty:
-                    return found
+                profile = await self._person(name)
+                if not profile.empty:
+                    return profile
         return NOBODY
 
     async def watch(self) -> None:
@@ -152,11 +152,11 @@ class FollowedPersons:
             self._db = None
 
     async def _person(self, name: str) -> PersonalProfile:
-        found = self._kept.get(name)
-        if found is not None:
+        profile = self._kept.get(name)
+        if profile is not None:
             self._kept.move_to_end(name)
             self.looked["kept"] += 1
-            return found
+            return profile
         changes = self._changes
         loop = asyncio.get_running_loop()
         if loop.time() < self._rests_until:
@@ -173,11 +173,11 @@ class FollowedPersons:
             return NOBODY
         self.looked["read"] += 1
         self._well(of_one=True)
-        kept = read(rows)
-        found = PersonalProfile(name, kept.strictness, kept.entries)
+        stored = read(rows)
+        profile = PersonalProfile(name, stored.strictness, stored.entries)
         if changes == self._changes:
-            self._keep(name, found)
-        return found
+            self._keep(name, profile)
+        return profile
 
     def _keep(self, name: str, person: PersonalProfile) -> None:
         self._drop(name)
@@ -187,8 +187,8 @@ class FollowedPersons:
             self._octets -= self._kept.popitem(last=False)[1].size
 
     def _drop(self, name: str) -> None:
-        gone = self._kept.pop(name, None)
-        self._octets -= 0 if gone is None else gone.size
+        profile = self._kept.pop(name, None)
+        self._octets -= 0 if profile is None else profile.size
 
     async def _open(self) -> bool:
         """Open the store, anew where another file has its name.
@@ -220,12 +220,12 @@ class FollowedPersons:
             await self.close()
 
     def _say(self, error: Exception) -> None:
-        told = error if isinstance(error, StoreError) else SHARED.told(error, self._path)
+        problem = error if isinstance(error, StoreError) else SHARED.told(error, self._path)
         if isinstance(error, TimeoutError):
-            told = StoreError(f"{self._path}: takes longer than {READ_S:g} seconds")
+            problem = StoreError(f"{self._path}: takes longer than {READ_S:g} seconds")
         if not self._trouble:
-            event(log, logging.ERROR, "persons can't be read, policy decides alone", error=told)
-        self._trouble = str(told)
+            event(log, logging.ERROR, "persons can't be read, policy decides alone", error=problem)
+        self._trouble = str(problem)
 
     def _well(self, *, of_one: bool) -> None:
         if self._trouble and of_one >= self._of_one:

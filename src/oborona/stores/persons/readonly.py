@@ -35,8 +35,8 @@ class ReadOnlyPersons:
     def _read(self, exact: str) -> PersonalProfile:
         with PersonStore(self._path, make=False) as store:
             for name in filter(None, (exact, untagged(exact))):
-                kept = store.of(name)
-                found = PersonalProfile(name, kept.strictness, kept.entries)
-                if not found.empty:
-                    return found
+                stored = store.of(name)
+                profile = PersonalProfile(name, stored.strictness, stored.entries)
+                if not profile.empty:
+                    return profile
         return NOBODY

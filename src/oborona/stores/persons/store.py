@@ -34,9 +34,9 @@ WRITTEN_A_DAY: Final = 100
 WRITTEN_S: Final = 400 * 86_400  # without another message to somebody, they are a contact so long
 DAY_S: Final = 86_400
 
-_SIDES: Final = {one.value: one for one in EntryAction}
-_KINDS: Final = {one.value: one for one in PersonalEntryKind}
-_SOURCES: Final = {one.value: one for one in PersonalEntrySource}
+_SIDES: Final = {member.value: member for member in EntryAction}
+_KINDS: Final = {member.value: member for member in PersonalEntryKind}
+_SOURCES: Final = {member.value: member for member in PersonalEntrySource}
 
 COLUMNS: Final = "side, kind, value, beside, text, time, source, expires, word, note"
 _ROOM: Final = (
@@ -85,9 +85,9 @@ class PersonStore(FollowedStore):
             StoreError: there would be more than one person may have; nothing is written.
         """
         with self._change() as change:
-            who = change.person(person)
-            new = change.put(who, entries)
-            change.make_room(who, person, now)
+            row_id = change.person(person)
+            new = change.put(row_id, entries)
+            change.make_room(row_id, person, now)
         return new
 
     def say(
@@ -109,18 +109,18 @@ class PersonStore(FollowedStore):
             now: Unix seconds.
         """
         with self._change() as change:
-            who = change.person(person)
+            row_id = change.person(person)
             change.take_back([word, *([replaced] if replaced else [])])
-            change.put(who, entries)
-            change.make_room(who, person, now)
+            change.put(row_id, entries)
+            change.make_room(row_id, person, now)
 
     def take_back(self, words: Iterable[int]) -> int:
         """Remove exactly what followed from some words; return how many entries."""
-        wanted = [word for word in words if word > 0]
-        if not wanted:
+        positive = [word for word in words if word > 0]
+        if not positive:
             return 0
         with self._change() as change:
-            return change.take_back(wanted)
+            return change.take_back(positive)
 
     def remove(
         self,
@@ -139,20 +139,20 @@ class PersonStore(FollowedStore):
             contacts: addresses among them cease to be contacts, too.
         """
         with self._change() as change:
-            who, gone = change.known(person), 0
+            row_id, removed = change.known(person), 0
             for kind, value in things:
-                gone += change.db.execute(
+                removed += change.db.execute(
                     "DELETE FROM entry WHERE person = ? AND contact <= ? AND kind = ? AND value = ?",
-                    (who, int(contacts), kind, value),
+                    (row_id, int(contacts), kind, value),
                 ).rowcount
-        return gone
+        return removed
 
     def clear(self, person: str) -> int:
         """Forget a person; return how many entries that were."""
         with self._change() as change:
-            who = change.known(person)
-            change.db.execute("UPDATE person SET strictness = 1 WHERE id = ?", (who,))
-            return change.db.execute("DELETE FROM entry WHERE person = ?", (who,)).rowcount
+            row_id = change.known(person)
+            change.db.execute("UPDATE person SET strictness = 1 WHERE id = ?", (row_id,))
+            return change.db.execute("DELETE FROM entry WHERE person = ?", (row_id,)).rowcount
 
     def strict(self, person: str, strictness: float) -> None:
         """Set a person's factor on the spam line.
@@ -179,22 +179,22 @@ class PersonStore(FollowedStore):
         new = 0
         with self._change() as change:
             for person, addresses in letters.items():
-                who = change.person(person)
+                row_id = change.person(person)
                 (today,) = change.db.execute(
                     "SELECT count(*) FROM entry WHERE person = ? AND contact = 1 AND source = 'written' AND time > ?",
-                    (who, now - DAY_S),
+                    (row_id, now - DAY_S),
                 ).fetchone()
                 for address in dict.fromkeys(addresses):
-                    known = change.db.execute(
+                    row = change.db.execute(
                         "SELECT 1 FROM entry WHERE person = ? AND contact = 1 AND kind = 'address' AND value = ?",
-                        (who, address),
+                        (row_id, address),
                     ).fetchone()
-                    if known is None and today >= WRITTEN_A_DAY:
+                    if row is None and today >= WRITTEN_A_DAY:
                         continue
-                    change.db.execute(_WRITTEN, (who, address, now, now + WRITTEN_S))
-                    new += known is None
-                    today += known is None
-                change.make_room(who, person, now)
+                    change.db.execute(_WRITTEN, (row_id, address, now, now + WRITTEN_S))
+                    new += row is None
+                    today += row is None
+                change.make_room(row_id, person, now)
         return new
 
     def of(self, person: str) -> StoredPerson:
@@ -232,79 +232,81 @@ class _Change:
 
     def person(self, address: str) -> int:
         """Return the id of a person, who has changed now."""
-        ((who,),) = self.db.execute(
+        ((row_id,),) = self.db.execute(
             "INSERT INTO person (address, changed) VALUES (?, ?) ON CONFLICT DO UPDATE SET changed = excluded.changed"
             " RETURNING id",
             (address, self._number),
         ).fetchall()
-        return int(who)
+        return int(row_id)
 
     def known(self, address: str) -> int | None:
         """Return the id of a person, who has changed now.
 
         None of somebody who has never said anything.
         """
-        found = self.db.execute(
+        rows_changed = self.db.execute(
             "UPDATE person SET changed = ? WHERE address = ? RETURNING id", (self._number, address)
         ).fetchall()
-        return int(found[0][0]) if found else None
+        return int(rows_changed[0][0]) if rows_changed else None
 
-    def put(self, who: int, entries: Iterable[PersonalEntry]) -> int:
+    def put(self, row_id: int, entries: Iterable[PersonalEntry]) -> int:
         """Write entries; return how many were not there."""
-        ((before,),) = self._count(who)
+        ((before,),) = self._count(row_id)
         self.db.executemany(
             _PUT,
             [
                 (
-                    who, int(one.side is EntryAction.CONTACT), one.side, one.kind, one.value, one.beside, one.text, one.time,
-                    one.source, one.expires, one.word, one.note,
+                    row_id, int(entry.side is EntryAction.CONTACT), entry.side, entry.kind, entry.value, entry.beside, entry.text, entry.time,
+                    entry.source, entry.expires, entry.word, entry.note,
                 )
-                for one in entries
+                for entry in entries
             ],
         )  # fmt: skip
-        ((after,),) = self._count(who)
+        ((after,),) = self._count(row_id)
         return int(after - before)
 
-    def _count(self, who: int) -> list[Any]:
-        return self.db.execute("SELECT count(*) FROM entry WHERE person = ?", (who,)).fetchall()
+    def _count(self, row_id: int) -> list[Any]:
+        return self.db.execute("SELECT count(*) FROM entry WHERE person = ?", (row_id,)).fetchall()
 
     def take_back(self, words: Sequence[int]) -> int:
         """Remove what followed from words."""
-        gone = 0
+        removed = 0
         for word in words:
             self.db.execute(
                 "UPDATE person SET changed = ? WHERE id IN (SELECT person FROM entry WHERE word = ? AND word <> 0)",
                 (self._number, word),
             )
-            gone += self.db.execute(
+            removed += self.db.execute(
                 "DELETE FROM entry WHERE word = ? AND word <> 0", (word,)
             ).rowcount
-        return gone
+        return removed
 
-    def make_room(self, who: int, person: str, now: float) -> None:
+    def make_room(self, row_id: int, person: str, now: float) -> None:
         """Remove what is over, and the oldest of what nobody has typed where there is too much.
 
         Raises:
             StoreError: there is too much all the same.
         """
         self.db.execute(
-            "DELETE FROM entry WHERE person = ? AND 0 < expires AND expires <= ?", (who, now)
+            "DELETE FROM entry WHERE person = ? AND 0 < expires AND expires <= ?", (row_id, now)
         )
         for which, most in _ROOM:
             ((number,),) = self.db.execute(
                 f"SELECT count(*) FROM entry WHERE person = ? AND {which}",  # noqa: S608 - literals above
-                (who,),
+                (row_id,),
             ).fetchall()
             if number <= most:
                 continue
-            gone = self.db.execute(
+            removed = self.db.execute(
                 "DELETE FROM entry WHERE person = ?1 AND (contact, kind, value, word) IN (SELECT contact, kind, value, word"  # noqa: S608
                 f" FROM entry WHERE person = ?1 AND {which} AND source IN ('word', 'written') ORDER BY time LIMIT ?2)",
-                (who, number - most),
+                (row_id, number - most),
             ).rowcount
-            if number - gone > most:
-                what = "contacts" if "1" in which else "entries"
-                raise StoreError(f"{person} would have more than {most} {what}; remove some first")
+            if number - removed > most:
+                kind_name = "contacts" if "1" in which else "entries"
+                raise StoreError(
+                    f"{person} would have more than {most} {kind_name}; remove some first"
+                )
 
 
 def read(rows: Sequence[Sequence[Any]]) -> StoredPerson:
@@ -317,7 +319,7 @@ def read(rows: Sequence[Sequence[Any]]) -> StoredPerson:
         if side is None:  # of a person without any
             continue
         try:
-            one = PersonalEntry(
+            entry = PersonalEntry(
                 side=_SIDES[side],
                 kind=_KINDS[kind],
                 value=str(value),
@@ -331,5 +333,5 @@ def read(rows: Sequence[Sequence[Any]]) -> StoredPerson:
             )
         except (KeyError, ValueError, TypeError):
             continue
-        entries.append(one)
+        entries.append(entry)
     return StoredPerson(float(rows[0][0]) if rows else 1.0, entries)

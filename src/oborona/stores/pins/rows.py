@@ -114,13 +114,13 @@ def change_of(row: tuple[Any, ...]) -> PinChange:
     Raises:
         StoreError: it is none that this version knows.
     """
-    at, by, what, kind, number, name, flag, until, reason = row
+    at, by, action, kind, number, name, flag, until, reason = row
     entity = None if kind is None else Shingle(int(kind), to_unsigned(int(number)))
     try:
         return PinChange(
             at=at,
             by=by,
-            what=PinAction(what),
+            what=PinAction(action),
             entity=entity,
             name=name,
             flag=flag,

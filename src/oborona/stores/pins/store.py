@@ -165,8 +165,8 @@ class PinStore(FollowedStore):
     def notes(self, entity: Shingle) -> list[PinNote]:
         """Return what was written beside an entity, oldest first."""
         sql = "SELECT at, by, text FROM note WHERE type = ? AND hash = ? ORDER BY id"
-        found = self.rows(sql, (entity.type, to_signed(entity.hash)))
-        return [PinNote(at=at, by=by, text=text) for at, by, text in found]
+        rows_read = self.rows(sql, (entity.type, to_signed(entity.hash)))
+        return [PinNote(at=at, by=by, text=text) for at, by, text in rows_read]
 
     def changes(self, entity: Shingle | None = None, limit: int = SHOWN) -> list[PinChange]:
         """Return what was done last, newest first; to one entity, where one is given."""
@@ -184,7 +184,7 @@ class PinStore(FollowedStore):
         reading = self.rows_since(
             version, changed=f"{select} changed > ?", whole=f"{select} {_IN_FORCE}", now=now
         )
-        pins, gone, unknown = list[Pin](), list[Shingle](), 0
+        pins, removed, unknown = list[Pin](), list[Shingle](), 0
         with reading as (number, rows):
             for row in rows:
                 try:
@@ -192,17 +192,17 @@ class PinStore(FollowedStore):
                 except StoreError:
                     unknown += row[3] != ""  # it was cleared
                     if isinstance(row[0], int) and isinstance(row[1], int):
-                        gone.append(Shingle(row[0], to_unsigned(row[1])))
+                        removed.append(Shingle(row[0], to_unsigned(row[1])))
         return PinStoreChanges(
-            version=number, pins=pins, gone=gone, unknown=unknown, whole=version < 0
+            version=number, pins=pins, gone=removed, unknown=unknown, whole=version < 0
         )
 
     def _of(self, entity: Shingle, now: float) -> Pin | None:
-        found = self._db.execute(
+        rows_read = self._db.execute(
             f"SELECT {PIN_COLUMNS} FROM pin WHERE type = ? AND hash = ? AND {_IN_FORCE}",  # noqa: S608 - literals above
             (entity.type, to_signed(entity.hash), now),
         ).fetchone()
-        return None if found is None else pin_of(found)
+        return None if rows_read is None else pin_of(rows_read)
 
     def _in_force(self, now: float) -> int:
         (number,) = self._db.execute(

@@ -117,11 +117,11 @@ class FollowedSignatures:
         """Return the signatures in force with a policy; see `Signatures.under`."""
         return self._live.under(files)
 
-    def count(self, found: Iterable[Signature], now: float) -> None:
+    def count(self, signatures: Iterable[Signature], now: float) -> None:
         """Count that signatures were found, at Unix time `now`."""
-        for one in found:
-            self._hits[one.id] = (self._hits.get(one.id, (0, 0.0))[0] + 1, now)
-            HITS.inc(one.flag, one.mode)
+        for signature in signatures:
+            self._hits[signature.id] = (self._hits.get(signature.id, (0, 0.0))[0] + 1, now)
+            HITS.inc(signature.flag, signature.mode)
 
     async def watch(self) -> None:
         """Follow files and store, and write hits, for ever."""
@@ -158,8 +158,8 @@ class FollowedSignatures:
 
     def _take(self, changes: SignatureStoreChanges) -> None:
         if changes.whole:  # another store, or one that could not be read before
-            there = {one.id for one in changes.active}
-            changes.gone.extend(self._live.of_store - there)
+            signature = {signature.id for signature in changes.active}
+            changes.gone.extend(self._live.of_store - signature)
         self._live.follow_store(changes.active, changes.gone, rest=_rest)
         event(
             log,
@@ -175,9 +175,10 @@ class FollowedSignatures:
     def _survey(self) -> None:
         book, now = self._live.book, time.time()
         self._surveyed = time.monotonic()
-        expired = sum(one.expired(now) for one in book.live.values())
+        expired = sum(signature.expired(now) for signature in book.live.values())
         shadow = sum(
-            one.mode is RuleMode.SHADOW and not one.expired(now) for one in book.live.values()
+            signature.mode is RuleMode.SHADOW and not signature.expired(now)
+            for signature in book.live.values()
         )
         broken = len(book.broken)
         live = max(0, len(book) - expired - shadow - broken)

@@ -60,15 +60,15 @@ class SignatureStoreChanges(msgspec.Struct, frozen=True, kw_only=True):
     whole: bool = False  # `active` is all there is, what else is known is gone
 
 
-def normal(one: Signature) -> str:
+def normal(signature: Signature) -> str:
     """Return what a signature looks for in its normal form."""
-    match one.kind:
+    match signature.kind:
         case SignatureKind.PHRASE:
-            return phrase(one).decode("utf-8", "surrogatepass").strip()
+            return phrase(signature).decode("utf-8", "surrogatepass").strip()
         case SignatureKind.PATTERN:
-            return pattern_text(one)
+            return pattern_text(signature)
         case _:
-            return entity(one)[1]
+            return entity(signature)[1]
 
 
 def number_of(name: str) -> int:

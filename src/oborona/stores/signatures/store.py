@@ -68,25 +68,25 @@ class SignatureStore(FollowedStore):
         Raises:
             StoreError: there would be more in force than workers hold; nothing is added.
         """
-        found: list[tuple[str, bool]] = []
-        forms = [normal(one) for one in signatures]  # before others have to wait for us
+        results: list[tuple[str, bool]] = []
+        forms = [normal(signature) for signature in signatures]  # before others have to wait for us
         with self._change(now) as number:
-            for place, (one, form) in enumerate(zip(signatures, forms, strict=True)):
-                known = self._same(one, form, state, now)
-                if known is not None:
-                    found.append((known, False))
+            for place, (signature, form) in enumerate(zip(signatures, forms, strict=True)):
+                same = self._same(signature, form, state, now)
+                if same is not None:
+                    results.append((same, False))
                     continue
                 values = (
-                    state, number, one.flag, one.kind, one.value, form, one.where, one.inside, one.owner, one.reason,
-                    one.author, one.created, one.expires, one.score, one.mode, 0.0, "",
+                    state, number, signature.flag, signature.kind, signature.value, form, signature.where, signature.inside, signature.owner, signature.reason,
+                    signature.author, signature.created, signature.expires, signature.score, signature.mode, 0.0, "",
                     msgspec.json.encode(evidence[place] if evidence else {}).decode(),
                 )  # fmt: skip
                 cursor = self._db.execute(
                     _INSERT,
                     values,
                 )
-                found.append((f"s{cursor.lastrowid}", True))
-        return found
+                results.append((f"s{cursor.lastrowid}", True))
+        return results
 
     def decide(self, name: str, state: SignatureState, *, by: str, now: float) -> StoredSignature:
         """Change the state of a signature; return it as it is then.
@@ -175,13 +175,15 @@ class SignatureStore(FollowedStore):
                 rows,
             )
 
-    def _same(self, one: Signature, form: str, state: SignatureState, now: float) -> str | None:
+    def _same(
+        self, signature: Signature, form: str, state: SignatureState, now: float
+    ) -> str | None:
         """Return the id of the signature that is the same, None where there is none.
 
         One that is over is another's past.
         """
         rows = self._db.execute(
-            _SAME, (form, one.kind, one.flag, one.where, one.inside, now)
+            _SAME, (form, signature.kind, signature.flag, signature.where, signature.inside, now)
         ).fetchall()
         return next(
             (
