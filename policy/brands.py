@@ -168,8 +168,8 @@ class Brands:
         that change nothing.
         """
         words = _words(name[:LOOKED_AT])
-        beside = _beside()
-        for at, length, called_brand in self._found(words):
+        beside = _neutral_words()
+        for at, length, called_brand in self._find_names(words):
             rest = (*words[:at], *words[at + length :])
             if all(word in beside or word.isdecimal() for word in rest):
                 return called_brand
@@ -177,7 +177,7 @@ class Brands:
 
     def mentioned(self, text: str) -> Iterator[Brand]:
         """Yield the brands whose names stand anywhere in a text, in its order."""
-        for _, _, mentioned_brand in self._found(_words(text)):
+        for _, _, mentioned_brand in self._find_names(_words(text)):
             yield mentioned_brand
 
     def owner(self, domain: str) -> Brand | None:
@@ -200,7 +200,7 @@ class Brands:
                 return named_brand
         return None
 
-    def _found(self, words: list[str]) -> Iterator[tuple[int, int, Brand]]:
+    def _find_names(self, words: list[str]) -> Iterator[tuple[int, int, Brand]]:
         for at, word in enumerate(words):
             for called, named_brand in self._first.get(word, ()):
                 if tuple(words[at : at + len(called)]) == called:
@@ -230,7 +230,7 @@ def _words(text: str) -> list[str]:
 
 
 @lru_cache(maxsize=1)
-def _beside() -> frozenset[str]:
+def _neutral_words() -> frozenset[str]:
     """Return the words that stand beside a brand's name and change nothing."""
     lines = files("oborona.policy").joinpath("beside.list").read_text("utf-8").splitlines()
     return frozenset(word for line in lines if not line.startswith("#") for word in _words(line))

@@ -89,7 +89,7 @@ class ListFiles:
             if source.file:
                 path = folders.find(source.file)
                 if source.file not in used:
-                    used[source.file] = self._one(path, source, force)
+                    used[source.file] = self._read_source(path, source, force)
                 meant[source.name] = used[source.file].meant
                 table = used[source.file].table
                 vain = in_vain(table, source.of)
@@ -115,7 +115,7 @@ class ListFiles:
         self._known = used
         return LocalLists(lists), meant
 
-    def _one(self, path: Path, source: ListSource, force: bool) -> _KnownList:
+    def _read_source(self, path: Path, source: ListSource, force: bool) -> _KnownList:
         entry = self._known.get(source.file)
         state = file_state(path)
         if entry is not None and entry.look == state and not force:

@@ -67,7 +67,7 @@ class SignatureFiles:
         used: dict[tuple[str, Signature], _KnownSignatures] = {}
         meant: dict[str, bytes] = {}
         for source in sources:
-            entry = used[source.file, source.pattern] = self._one(
+            entry = used[source.file, source.pattern] = self._read_source(
                 folders.find(source.file), source, force=force
             )
             meant[source.pattern.id] = entry.meant
@@ -82,7 +82,7 @@ class SignatureFiles:
             self._last = parts
         return self._all, meant
 
-    def _one(self, path: Path, source: SignatureSource, *, force: bool) -> _KnownSignatures:
+    def _read_source(self, path: Path, source: SignatureSource, *, force: bool) -> _KnownSignatures:
         entry = self._known.get((source.file, source.pattern))
         state = file_state(path)
         if entry is not None and entry.look == state and not force:

@@ -134,7 +134,7 @@ class TrapFiles:
         """
         files: dict[str, _KnownTraps] = {}
         for name in table.files:
-            files[name] = self._one(folders.find(name), name, fields, force=force)
+            files[name] = self._read_file(folders.find(name), name, fields, force=force)
         self._known = files
         state = table, tuple(file.digest for file in files.values())
         if state != self._last:
@@ -146,7 +146,7 @@ class TrapFiles:
             self._last = state
         return self._traps, self._meant
 
-    def _one(
+    def _read_file(
         self, path: Path, name: str, fields: Mapping[str, GivenValue], *, force: bool
     ) -> _KnownTraps:
         file, state = self._known.get(name), file_state(path)

@@ -135,7 +135,7 @@ class _Reader:
                 self._at += 2
                 continue
             else:
-                piece = self._one(flags)
+                piece = self._piece(flags)
             items.append(self._repeated(piece))
         options.append(_row(items))
         return options[0] if len(options) == 1 else PatternAlternation(tuple(options))
@@ -167,7 +167,7 @@ class _Reader:
                 return piece
             self._take("?")  # not greedy: found all the same
 
-    def _one(self, flags: PatternFlags) -> Tree:
+    def _piece(self, flags: PatternFlags) -> Tree:
         letter = self._pattern[self._at]
         if letter == "[":
             return self._set(flags)

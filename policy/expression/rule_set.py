@@ -168,7 +168,7 @@ class RuleSet:
             raise ExpressionFault(f"depends on more than {MAX_CHAIN} others, one after the other")
         self._open.append(rule.name)
         try:
-            done = self._done[rule.name] = self._known(rule) or self._fresh(rule)
+            done = self._done[rule.name] = self._cached(rule) or self._fresh(rule)
             for problem in dict.fromkeys(done.loads.noted):
                 self._warn(rule, f"has a class that {problem}")
         except (ExpressionFault, PolicyError):
@@ -178,7 +178,7 @@ class RuleSet:
             self._open.pop()
         return done
 
-    def _known(self, rule: Rule | Condition) -> CheckedRule | None:
+    def _cached(self, rule: Rule | Condition) -> CheckedRule | None:
         """Return what the memory has of these texts, if all that they name is as it was."""
         cached = self._memory.find(rule.name, texts_of(rule))
         if cached is None:

@@ -51,10 +51,10 @@ class SearchFields:
         """Return the normalised text of a field; of `any`, its fields in lines."""
         text = self._normal.get(where)
         if text is None:
-            text = self._normal[where] = self._made(where)
+            text = self._normal[where] = self._normal_text(where)
         return text
 
-    def _made(self, where: SignatureScope) -> str:
+    def _normal_text(self, where: SignatureScope) -> str:
         match where:
             case SignatureScope.TEXT:
                 return self.message.normal_text

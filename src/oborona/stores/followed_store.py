@@ -77,11 +77,11 @@ class FollowedStore(SharedSqliteFile):
             db.execute("BEGIN")
             try:
                 number = self._number()
-                yield number, self._some(*((changed, version) if version >= 0 else (whole, now)))
+                yield number, self._select(*((changed, version) if version >= 0 else (whole, now)))
             finally:
                 db.execute("COMMIT")
 
-    def _some(self, sql: str, argument: float) -> Iterator[tuple[Any, ...]]:
+    def _select(self, sql: str, argument: float) -> Iterator[tuple[Any, ...]]:
         """Yield rows, read some at a time: the garbage collector stops a worker for as long as
         there are tuples.
         """

@@ -164,7 +164,7 @@ class EventProcessor:
         """Decide the next events; return whether there were any."""
         waiting = _batch(self._events.undecided(0, AT_ONCE_SMALL))
         entries = self._entries(waiting)
-        batch = self._written(waiting, entries)
+        batch = self._journaled_events(waiting, entries)
         self._awaits = len(batch) < len(waiting)
         if not batch:
             return False
@@ -277,7 +277,7 @@ class EventProcessor:
         journaled = self._journal.get(list(idents.values()))
         return {event: journaled[ident] for event, ident in idents.items() if ident in journaled}
 
-    def _written(
+    def _journaled_events(
         self, events: Sequence[StoredEvent], entries: Mapping[int, JournaledMessage]
     ) -> Sequence[StoredEvent]:
         """Return the first events, up to one whose message is not in the journal yet.
@@ -300,7 +300,7 @@ class EventProcessor:
         self, events: Sequence[StoredEvent], entries: Mapping[int, JournaledMessage]
     ) -> dict[int, EventMessage]:
         """Return which message each event is about."""
-        return {event.id: self._spoken(event, entries.get(event.id)) for event in events}
+        return {event.id: self._read_message(event, entries.get(event.id)) for event in events}
 
     def _ident(self, event: StoredEvent) -> int | None:
         """Return the id in the journal of the message that an event is about.
@@ -311,7 +311,7 @@ class EventProcessor:
             return event.ident
         return self._journal.find(event.message_id, event.person)
 
-    def _spoken(self, event: StoredEvent, journaled: JournaledMessage | None) -> EventMessage:
+    def _read_message(self, event: StoredEvent, journaled: JournaledMessage | None) -> EventMessage:
         try:
             raw = self._events.raw(event.id) if event.what in KINDS and self._worth(event) else b""
             return message_of_event(event, raw, journaled, self._keys)

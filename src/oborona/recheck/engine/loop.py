@@ -345,12 +345,12 @@ class RecheckEngine:
                 log.error("moves have stopped", extra={"fields": {"why": why}})
                 await self._stopped(why)
         decisions = [replace(move, word=result.word) for result in moving for move in result.moves]
-        new = await self._written(decisions, now)
+        new = await self._write_decisions(decisions, now)
         MESSAGES.inc("decided", by=len(new))
         if new:
             await self._decided(moving)
 
-    async def _written(self, decisions: Sequence[MoveDecision], now: float) -> list[int]:
+    async def _write_decisions(self, decisions: Sequence[MoveDecision], now: float) -> list[int]:
         """Write decisions down; return the ids of the new moves."""
         try:
             return await asyncio.to_thread(lambda: self._moves.decide(decisions, now=now))
@@ -364,7 +364,11 @@ class RecheckEngine:
                 )
                 MESSAGES.inc("failed")
                 return []
-            return [new for decision in decisions for new in await self._written([decision], now)]
+            return [
+                new
+                for decision in decisions
+                for new in await self._write_decisions([decision], now)
+            ]
 
     async def _passed(self, now: float) -> int:
         """Return how many messages passed in the last hour; counted every few seconds."""

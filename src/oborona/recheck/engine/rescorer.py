@@ -181,7 +181,7 @@ class Rescorer:
         then = facts_then(entry)
         if then is None or entry.kept is None:
             return RecheckResult(entry=entry, cause=cause, why_not=why_not(entry))
-        counts_now = await self._known(pieces, counts, now)
+        counts_now = await self._message_counts(pieces, counts, now)
         unsigned = then
         entry, then = self._signed.applied(entry, then, pieces, now)
         facts = await with_counts(then, counts_now, pieces, self._site, now)
@@ -278,7 +278,7 @@ class Rescorer:
             self._read.update(zip(new, await self._site.counters.read(new, now), strict=True))
         return self._read
 
-    async def _known(
+    async def _message_counts(
         self, pieces: tuple[Shingle, ...], counts: Counts, now: float
     ) -> MessageCounts:
         totals = [counts[shingle] for shingle in pieces]

@@ -94,7 +94,9 @@ class DoveadmMailboxes:
 
     async def look(self, letters: Sequence[MailboxItem], source: str) -> list[MoveResult]:
         """Tell what `move` would do, and change nothing that anybody can see."""
-        answers = await self._asked(letters, lambda letter: _fetch(letter, ["mailbox", source]))
+        answers = await self._run_commands(
+            letters, lambda letter: _fetch(letter, ["mailbox", source])
+        )
         done = [
             answer if isinstance(answer, MoveResult) else expected_result(answer, self._guard)
             for answer in answers
@@ -115,7 +117,7 @@ class DoveadmMailboxes:
                 return _fetch(letter, ["(", "mailbox", source, "OR", "mailbox", target, ")"])
             return self._move(letter, source, target, force=force)
 
-        answers = await self._asked(letters, commands)
+        answers = await self._run_commands(letters, commands)
         answers = await self._with_folder(letters, answers, target, commands)
         await self._unmark(letters, answers, source)
         done = [
@@ -137,7 +139,9 @@ class DoveadmMailboxes:
         """
         if same_folder(source, "INBOX"):
             return frozenset()
-        answers = await self._asked(letters, lambda letter: _fetch(letter, ["mailbox", source]))
+        answers = await self._run_commands(
+            letters, lambda letter: _fetch(letter, ["mailbox", source])
+        )
         return frozenset(
             letter for letter, answer in zip(letters, answers, strict=True) if answer == []
         )
@@ -147,7 +151,7 @@ class DoveadmMailboxes:
     ) -> list[MoveResult]:
         """Answer for letters that were in no folder that was looked into."""
         lost = [letter for letter, answer in zip(letters, done, strict=True) if answer is None]
-        answers = await self._asked(lost, lambda letter: _fetch(letter, ["mailbox", "*"]))
+        answers = await self._run_commands(lost, lambda letter: _fetch(letter, ["mailbox", "*"]))
         rest = iter(
             [
                 answer
@@ -170,10 +174,10 @@ class DoveadmMailboxes:
         if not missing:
             return list(results)
         retried = [letters[place] for place in missing]
-        await self._asked(
+        await self._run_commands(
             retried, lambda letter: batch(letter.user, ["mailbox", "create", "-s", target])
         )
-        second = await self._asked(retried, commands)
+        second = await self._run_commands(retried, commands)
         answers = dict(zip(missing, second, strict=True))
         return [answers.get(place, result) for place, result in enumerate(results)]
 
@@ -195,7 +199,7 @@ class DoveadmMailboxes:
                 else any(copy.has(MOVING) and same_folder(copy.mailbox, source) for copy in result)
             )
         ]
-        await self._asked(
+        await self._run_commands(
             marked,
             lambda letter: batch(
                 letter.user,
@@ -233,7 +237,7 @@ class DoveadmMailboxes:
             words += ["RECENT"] if home else ["(", "RECENT", "OR", "KEYWORD", MOVED, ")"]
         return words
 
-    async def _asked(
+    async def _run_commands(
         self, letters: Sequence[MailboxItem], command: Callable[[MailboxItem], DoveadmCommand]
     ) -> list[list[LocatedCopy] | MoveResult]:
         """Give each letter's command; return what each found, or why not."""

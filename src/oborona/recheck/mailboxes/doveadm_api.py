@@ -85,7 +85,7 @@ class DoveadmApi:
             [command.name, command.parameters, str(place)] for place, command in enumerate(commands)
         ]
         return _answers(
-            await self._said("POST", msgspec.json.encode(body)), len(commands), self._url
+            await self._fetch("POST", msgspec.json.encode(body)), len(commands), self._url
         )
 
     async def names(self) -> frozenset[str]:
@@ -94,7 +94,7 @@ class DoveadmApi:
         Raises:
             PeerError: as for `ask`.
         """
-        body = await self._said("GET", b"")
+        body = await self._fetch("GET", b"")
         try:
             return frozenset(
                 command.command for command in msgspec.json.decode(body, type=list[_KnownCommands])
@@ -102,7 +102,7 @@ class DoveadmApi:
         except (msgspec.DecodeError, ValueError, RecursionError):
             raise PeerError(f"{self._url} answers what is no answer: {body[:60]!r}") from None
 
-    async def _said(self, method: str, body: bytes) -> bytes:
+    async def _fetch(self, method: str, body: bytes) -> bytes:
         if self._closed:
             raise PeerError("mailboxes are closed")
         try:

@@ -76,7 +76,9 @@ class ImapMailboxes:
 
     async def look(self, letters: Sequence[MailboxItem], source: str) -> list[MoveResult]:
         """Tell what `move` would do, and change nothing that anybody can see."""
-        return await self._each(letters, partial(_look, source=source, guard=self._guard))
+        return await self._visit_mailboxes(
+            letters, partial(_look, source=source, guard=self._guard)
+        )
 
     async def move(
         self, letters: Sequence[MailboxItem], source: str, target: str, *, force: bool = False
@@ -85,14 +87,16 @@ class ImapMailboxes:
         if same_folder(source, target):
             raise ValueError(f"from {source} to {target} is no move")
         step = partial(_move, source=source, target=target, guard=self._guard, force=force)
-        return await self._each(letters, step)
+        return await self._visit_mailboxes(letters, step)
 
     async def close(self) -> None:
         """Let go of connections."""
         await self._requests.close()
         self._threads.shutdown(wait=False, cancel_futures=True)
 
-    async def _each(self, letters: Sequence[MailboxItem], step: _Step) -> list[MoveResult]:
+    async def _visit_mailboxes(
+        self, letters: Sequence[MailboxItem], step: _Step
+    ) -> list[MoveResult]:
         """Visit every letter's mailbox."""
         self._requests.anew()
         done: list[MoveResult | None] = [reason_unsearchable(letter) for letter in letters]

@@ -71,7 +71,7 @@ class MaildirMailboxes:
 
     async def look(self, letters: Sequence[MailboxItem], source: str) -> list[MoveResult]:
         """Tell what `move` would do, and change nothing that anybody can see."""
-        return await self._each(letters, partial(self._looked, source=source))
+        return await self._visit_mailboxes(letters, partial(self._looked, source=source))
 
     async def move(
         self, letters: Sequence[MailboxItem], source: str, target: str, *, force: bool = False
@@ -79,7 +79,7 @@ class MaildirMailboxes:
         """Move what nobody has opened."""
         if same_folder(source, target):
             raise ValueError(f"from {source} to {target} is no move")
-        return await self._each(
+        return await self._visit_mailboxes(
             letters, partial(self._moved, source=source, target=target, force=force)
         )
 
@@ -88,7 +88,9 @@ class MaildirMailboxes:
         self._closed = True
         self._threads.shutdown(wait=False, cancel_futures=True)
 
-    async def _each(self, letters: Sequence[MailboxItem], visit: _Visit) -> list[MoveResult]:
+    async def _visit_mailboxes(
+        self, letters: Sequence[MailboxItem], visit: _Visit
+    ) -> list[MoveResult]:
         """Look into every letter's Maildir."""
         done: list[MoveResult | None] = [reason_unsearchable(letter) for letter in letters]
         fit = [place for place, result in enumerate(done) if result is None]

@@ -135,7 +135,7 @@ class FollowedSignatures:
 
     async def _flush(self) -> None:
         counts, self._hits = self._hits, {}  # in the loop, where they are counted
-        if counts and not await asyncio.to_thread(self._written, counts):
+        if counts and not await asyncio.to_thread(self._write_hits, counts):
             for name, (count, last) in counts.items():
                 more, later = self._hits.get(name, (0, last))
                 self._hits[name] = (count + more, max(last, later))
@@ -187,10 +187,10 @@ class FollowedSignatures:
     def close(self) -> None:
         """Write the last hits and let the store go; hits that can't be written now are lost."""
         if self._hits:
-            self._written(self._hits)
+            self._write_hits(self._hits)
         self._store.close()
 
-    def _written(self, counts: _Counts) -> bool:
+    def _write_hits(self, counts: _Counts) -> bool:
         """Write hits; return whether they could be."""
         return self._store.write(lambda store: store.add_hits(counts))
 
