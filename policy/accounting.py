@@ -116,9 +116,9 @@ def record_verdict(
         counters.add(pieces, Amounts(seen=1, spam=int(spam)), now)
         counters.add(_ALL, Amounts(seen=1), now)
         if first:
-            _beside(pieces.shingles, CONTACTING, counters, now, CounterPrefix.FIRST)
+            _count_seen(pieces.shingles, CONTACTING, counters, now, CounterPrefix.FIRST)
     elif verdict.decided_by == REPIP_BAD:
-        _beside(pieces.shingles, REFUSABLE, counters, now, CounterPrefix.REFUSED)
+        _count_seen(pieces.shingles, REFUSABLE, counters, now, CounterPrefix.REFUSED)
 
 
 def record_refused(
@@ -127,7 +127,7 @@ def record_refused(
     """Write down that a client or sender was refused before its content: beside the counts, where
     no judgement reads it.
     """
-    _beside(
+    _count_seen(
         envelope_shingles(envelope, hasher, location).shingles,
         REFUSABLE,
         counters,
@@ -136,7 +136,7 @@ def record_refused(
     )
 
 
-def _beside(
+def _count_seen(
     shingles: tuple[Shingle, ...],
     types: frozenset[int],
     counters: CounterAdder,

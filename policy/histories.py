@@ -165,7 +165,13 @@ async def _read(
     first = await counters.timelines(own, now, CounterPrefix.FIRST)
     deleted = await counters.timelines(own, now, CounterPrefix.DELETED)
     lines: list[tuple[Timeline, ...]] = list(
-        zip(map(_heard, timelines[: len(own)]), timelines[len(own) :], first, deleted, strict=True)
+        zip(
+            map(_without_stray_traps, timelines[: len(own)]),
+            timelines[len(own) :],
+            first,
+            deleted,
+            strict=True,
+        )
     )
     return {
         kind: entity_history(line, recipients=recipients, first=met, deleted=thrown)
@@ -173,7 +179,7 @@ async def _read(
     }
 
 
-def _heard(line: Timeline) -> Timeline:
+def _without_stray_traps(line: Timeline) -> Timeline:
     """Return a time-line without trap hits where these are too few to say anything: the sender may
     be trying whose address is a trap.
     """

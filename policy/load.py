@@ -135,10 +135,10 @@ def load_policy(
             folders, originals, schema, before or PolicyCache(), force=force, to_code=to_code
         )
     except PolicyError as error:
-        raise _told(error, originals.shipped) from error
+        raise _mark_shipped(error, originals.shipped) from error
 
 
-def _told(error: PolicyError, shipped: Path | None) -> PolicyError:
+def _mark_shipped(error: PolicyError, shipped: Path | None) -> PolicyError:
     """Return an error, and what else is wrong, with a word where a file is one that ships."""
     marked = [
         PolicyError(

@@ -126,8 +126,10 @@ def with_reputation(facts: Facts, inputs: ReputationInputs) -> Facts:
     # him, nor for what he links to
     today = counts.ham(_FROM, Window.DAY)
     entities = judge(_sorts(counts, pinned), names.of, everybodys, today)
-    account, author, sender = (_one(counts, pinned, kind, inputs.judgements, ALL) for kind in _WHO)
-    domain = _one(counts, pinned, _AUTHOR_DOMAIN, inputs.judgements, today)
+    account, author, sender = (
+        _standing_of(counts, pinned, kind, inputs.judgements, ALL) for kind in _WHO
+    )
+    domain = _standing_of(counts, pinned, _AUTHOR_DOMAIN, inputs.judgements, today)
     user = account if who.account else author if who.author else sender
     whole = karma(
         KarmaInputs(
@@ -136,8 +138,8 @@ def with_reputation(facts: Facts, inputs: ReputationInputs) -> Facts:
             sender=sender,
             domain=domain,
             address=_NOTHING if inputs.own else _of_address(counts.repip_beside()),
-            network=_NOTHING if inputs.own else _one(counts, pinned, _NETWORK, own=today),
-            system=_NOTHING if inputs.own else _one(counts, pinned, _SYSTEM, own=today),
+            network=_NOTHING if inputs.own else _standing_of(counts, pinned, _NETWORK, own=today),
+            system=_NOTHING if inputs.own else _standing_of(counts, pinned, _SYSTEM, own=today),
             entities=EntityStanding(entities.flag, entities.worst, said=entities.say),
             has_author=bool(who.author),
         )
@@ -170,8 +172,8 @@ def client_standings(counts: MessageCounts, pinned: Pinned, *, own: bool) -> Kar
         return KarmaInputs()
     return KarmaInputs(
         address=_of_address(counts.repip()),
-        network=_one(counts, pinned, _NETWORK),
-        system=_one(counts, pinned, _SYSTEM),
+        network=_standing_of(counts, pinned, _NETWORK),
+        system=_standing_of(counts, pinned, _SYSTEM),
     )
 
 
@@ -181,7 +183,7 @@ def sender_standing(
     """Return the standing of the sender before the content: of the login, or else of MAIL FROM
     where SPF passed.
     """
-    return _one(
+    return _standing_of(
         counts,
         pinned,
         ShingleType.ACCOUNT if sender.account else ShingleType.PROVED_SENDER,
@@ -204,7 +206,7 @@ def first_contact(counts: MessageCounts, span: RuleWindow = RuleWindow.EARLIER) 
     return None
 
 
-def _one(
+def _standing_of(
     counts: MessageCounts,
     pinned: Pinned,
     kind: int,

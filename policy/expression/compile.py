@@ -233,11 +233,11 @@ def _hit(checked: CheckedRule) -> str:
 
 
 def _read(load: FactLoad) -> list[str]:
-    return _kept(load.label, [f"{load.local} = {load.code}"])
+    return _guarded_lines(load.label, [f"{load.local} = {load.code}"])
 
 
 def _condition(checked: CheckedRule) -> list[str]:
-    return _kept(checked.given.name, [f"{checked.local} = {checked.code}"])
+    return _guarded_lines(checked.given.name, [f"{checked.local} = {checked.code}"])
 
 
 def _rule(checked: CheckedRule, rule: Rule, used: set[str]) -> list[str]:
@@ -247,13 +247,13 @@ def _rule(checked: CheckedRule, rule: Rule, used: set[str]) -> list[str]:
         words, more = "said", [" try:", f"  said = ({values})", " except Exception:", "  said = ()"]
     points = f", {checked.score}" if checked.score else ""
     noted = [f" {checked.local} = True"] if checked.local in used else []
-    return _kept(
+    return _guarded_lines(
         rule.name,
         [f"if {checked.code}:", *more, f" hits.append({_hit(checked)}({words}{points}))", *noted],
     )
 
 
-def _kept(label: str, lines: Sequence[str]) -> list[str]:
+def _guarded_lines(label: str, lines: Sequence[str]) -> list[str]:
     """Return lines whose failure is reported under a name, and stops nothing else."""
     return [
         " try:",

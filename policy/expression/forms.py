@@ -56,20 +56,20 @@ class TextForm(Enum):
 
 def capital(value: Value) -> Value:
     """Return the value of a fact in capitals."""
-    return _turned(str.upper, value)
+    return _turn_value(str.upper, value)
 
 
 def small(value: Value) -> Value:
     """Return the value of a fact in lower case."""
-    return _turned(str.lower, value)
+    return _turn_value(str.lower, value)
 
 
 def folded(value: Value) -> Value:
     """Return the value of a fact normalised."""
-    return _turned(normalise, value)
+    return _turn_value(normalise, value)
 
 
-def _turned(turn: Callable[[str], str], value: Value) -> Value:
+def _turn_value(turn: Callable[[str], str], value: Value) -> Value:
     if value is None:
         return None
     return turn(value) if isinstance(value, str) else frozenset(map(turn, value))

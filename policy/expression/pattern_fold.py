@@ -50,22 +50,22 @@ def folded(tree: Tree, form: TextForm) -> Tree:
     """
     if form is TextForm.SENT:
         return tree
-    return _one(tree, form)
+    return _fold(tree, form)
 
 
-def _one(tree: Tree, form: TextForm) -> Tree:
+def _fold(tree: Tree, form: TextForm) -> Tree:
     match tree:
         case PatternText(text):
             return PatternText(_text(text, form))
         case CharacterSet():
             return _set(tree, form)
         case PatternSequence(items):
-            done = [_one(part, form) for part in items]
+            done = [_fold(part, form) for part in items]
             return PatternSequence(tuple(_spaced(done) if form is TextForm.FOLDED else done))
         case PatternAlternation(options):
-            return PatternAlternation(tuple(_one(part, form) for part in options))
+            return PatternAlternation(tuple(_fold(part, form) for part in options))
         case PatternRepeat(item, least, most):
-            done_item = _one(item, form)
+            done_item = _fold(item, form)
             if form is TextForm.FOLDED and least != 1 and _is_space(done_item):
                 return PatternRepeat(done_item, min(least, 1), 1)
             return PatternRepeat(done_item, least, most)

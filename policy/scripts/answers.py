@@ -73,7 +73,7 @@ class ScriptAnswers:
         try:
             return _lua(getattr(self.facts, self._attributes[name]))
         except Exception as fault:  # noqa: BLE001 - a store that answers lazily may fail; the script is told
-            return None, _told("the fact cannot be read", fault)
+            return None, _describe_fault("the fact cannot be read", fault)
 
     def count(self, kind: bytes, window: bytes, metric: bytes, order: int) -> Answer:
         """Return one count, or none where its type is not known at a stage."""
@@ -83,7 +83,7 @@ class ScriptAnswers:
             problem = problem_of_count(self.schema, names)
             if problem:
                 return None, problem.encode()
-            query = self._counts[kind, window, metric] = _asked(self.schema, *names)
+            query = self._counts[kind, window, metric] = _parse_query(self.schema, *names)
         since, method, arguments = query
         if since > order:
             return None
@@ -92,7 +92,7 @@ class ScriptAnswers:
         try:
             return _lua(getattr(self.facts, method)(*arguments))
         except Exception as fault:  # noqa: BLE001 - as in fetch
-            return None, _told("the count cannot be read", fault)
+            return None, _describe_fault("the count cannot be read", fault)
 
     def found(self, name: bytes, order: int) -> Answer:
         """Tell whether there is a finding; false where it is not known at a stage."""
@@ -145,7 +145,7 @@ class ScriptAnswers:
         result = self._turned.get((form, name, piece))
         if result is None:
             try:
-                result = _turned(TextForm[form.decode().upper()], _text(name), _text(piece)).encode(
+                result = _turn(TextForm[form.decode().upper()], _text(name), _text(piece)).encode(
                     "utf-8", "replace"
                 )
             except PatternError as fault:
@@ -208,7 +208,7 @@ class ScriptAnswers:
         return compiled
 
 
-def _turned(form: TextForm, name: str, piece: str) -> str:
+def _turn(form: TextForm, name: str, piece: str) -> str:
     match name:
         case "matches":
             return pattern_for(piece, form).text
@@ -221,7 +221,7 @@ def _turned(form: TextForm, name: str, piece: str) -> str:
     return form.piece(piece)
 
 
-def _asked(
+def _parse_query(
     schema: FactSchema, kind: str, window: str, metric: str
 ) -> tuple[int, str, tuple[int, ...]]:
     """Return from which stage a count is known, the method of the facts that gives it, and what
@@ -259,7 +259,7 @@ def _text(octets: bytes) -> str:
     return octets.decode("utf-8", "replace")
 
 
-def _told(task: str, fault: Exception) -> bytes:
+def _describe_fault(task: str, fault: Exception) -> bytes:
     try:
         words = str(fault)[:_FAILED]
     except Exception:  # noqa: BLE001 - another's exception may fail even at this

@@ -105,7 +105,7 @@ class ScriptRuntime:
         try:
             problem = self._load(number, text.encode())
         except LuaError as fault:
-            return _told(fault)
+            return _first_line(fault)
         return _text(problem) if problem else ""
 
     def seal(self) -> bool:
@@ -133,7 +133,7 @@ class ScriptRuntime:
         try:
             rows = self._run(slots, order)
         except LuaError as fault:
-            return [FunctionResult(0, True, None, _told(fault))]
+            return [FunctionResult(0, True, None, _first_line(fault))]
         finally:
             self._answers.facts = None
         if rows is None:
@@ -196,5 +196,5 @@ def _text(octets: bytes) -> str:
     return octets.decode("utf-8", "replace")
 
 
-def _told(fault: LuaError) -> str:
+def _first_line(fault: LuaError) -> str:
     return str(fault).partition("\n")[0] or "takes too much memory"

@@ -89,7 +89,7 @@ class SignatureMatches(msgspec.Struct, frozen=True, kw_only=True):
             RuleHit(
                 name=rule_name(signature),
                 score=signature.score or 0.0,
-                say=printable(_told(signature)),
+                say=printable(_describe(signature)),
                 mode=signature.mode,
             )
             for signature in own[:MAX_OWN]
@@ -128,7 +128,7 @@ def marking_line(signatures: Sequence[Signature]) -> str:
     """
     more = f"; {len(signatures) - MAX_TOLD} more" if len(signatures) > MAX_TOLD else ""
     return printable(
-        "; ".join(f"{signature.id} {_told(signature)}" for signature in signatures[:MAX_TOLD])
+        "; ".join(f"{signature.id} {_describe(signature)}" for signature in signatures[:MAX_TOLD])
         + more
     )
 
@@ -138,7 +138,7 @@ def rule_name(signature: Signature) -> str:
     return OWN_PREFIX + signature.id.upper().replace(":", "_")
 
 
-def _told(signature: Signature) -> str:
+def _describe(signature: Signature) -> str:
     author = (
         f" by {quoted(signature.owner or signature.author, _WHO)}"
         if signature.owner or signature.author

@@ -93,7 +93,7 @@ def origin_from_message(message: Message, site: str, *, ours: bool) -> LabelOrig
     list_id = next(
         (entity.value for entity in message.entities if entity.kind is EntityKind.LIST), ""
     )
-    proved = _said(message, site) if ours else _NOBODY
+    proved = _read_proof(message, site) if ours else _NOBODY
     return LabelOrigin(
         claimed=claimed,
         proved=proved,
@@ -107,7 +107,7 @@ def claimed_origin(origin: LabelOrigin) -> LabelOrigin:
     return msgspec.structs.replace(origin, proved=_NOBODY, list_domain="")
 
 
-def _said(message: Message, site: str) -> ProvedIdentity:
+def _read_proof(message: Message, site: str) -> ProvedIdentity:
     """Return what the topmost Authentication-Results of ours says of DMARC."""
     values = (field.raw for field in message.headers if field.name == RESULTS)
     own = next(

@@ -123,7 +123,7 @@ class JournalSearch:
         sql = f"SELECT {COLUMNS} FROM verdict WHERE {where} ORDER BY id DESC LIMIT ?"  # noqa: S608 - made of names of ours
         try:
             for row in self._db.execute(sql, (*values, most)):
-                entry = _found(row)
+                entry = _search_hit(row)
                 if entry is not None:
                     yield entry
         except sqlite_file.ERRORS as error:
@@ -276,7 +276,7 @@ def _within(address: Any, network: str) -> bool:
         return False
 
 
-def _found(row: tuple[Any, ...]) -> SearchHit | None:
+def _search_hit(row: tuple[Any, ...]) -> SearchHit | None:
     try:
         (
             number, when, verdict, score, line, decided_by, queue_id, message_id, client, helo, sender, header_from, recipients,

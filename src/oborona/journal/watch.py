@@ -43,7 +43,7 @@ async def watch_journal(
         await asyncio.wait({task})
 
 
-def _wanted(path: Path, rested: float) -> bool:
+def _is_due(path: Path, rested: float) -> bool:
     return not path.exists() or (rested <= 0 and bool(schema.suspicion(path)))
 
 
@@ -52,7 +52,7 @@ async def _watch(path: Path, stop: asyncio.Event, look_s: float, rest_s: float) 
     while not stop.is_set():
         await asyncio.sleep(look_s)
         rested -= look_s
-        if not _wanted(path, rested):
+        if not _is_due(path, rested):
             continue
         try:
             if await asyncio.to_thread(schema.prepare, path) is None:

@@ -81,10 +81,10 @@ def counts_lost(then: MessageCounts, now: MessageCounts) -> bool:
     """Tell whether counts were lost since a message was judged: its pieces were seen in less than
     half as many messages as then.
     """
-    return 2 * _seen(now) < _seen(then)
+    return 2 * _copies_seen(now) < _copies_seen(then)
 
 
-def _seen(counts: MessageCounts) -> int:
+def _copies_seen(counts: MessageCounts) -> int:
     return sum(row[_FORTNIGHT][_SEEN] for rows in counts.rows.values() for row in rows)
 
 
@@ -94,12 +94,12 @@ def complained_since(then: MessageCounts, now: MessageCounts) -> bool:
     """
     return any(
         now.copies(_FORTNIGHT, metric) > then.copies(_FORTNIGHT, metric)
-        or any(_spoken(then, now, kind, metric) for kind in CARRIERS)
+        or any(_has_risen(then, now, kind, metric) for kind in CARRIERS)
         for metric in _AGAINST
     )
 
 
-def _spoken(then: MessageCounts, now: MessageCounts, kind: int, metric: int) -> bool:
+def _has_risen(then: MessageCounts, now: MessageCounts, kind: int, metric: int) -> bool:
     spoken = now.count(kind, _FORTNIGHT, metric)
     return spoken > then.count(kind, _FORTNIGHT, metric) and SPOKEN * spoken >= now.count(
         kind, _FORTNIGHT, _SEEN

@@ -264,7 +264,7 @@ class DoveadmMailboxes:
                     results[place] = MoveResult(MoveOutcome.BUSY, str(error))
             else:
                 for place, answer in zip(mine, answers, strict=True):
-                    results[place] = _told(answer)
+                    results[place] = _parse_reply(answer)
 
         size = max(1, min(LETTERS, len(places) // self._connections))
         await asyncio.gather(
@@ -295,7 +295,7 @@ def _which(letter: MailboxItem) -> list[str]:
     return [*words, "HEADER", "Message-ID", message_id] if message_id else words
 
 
-def _told(answer: DoveadmReply) -> list[LocatedCopy] | MoveResult:
+def _parse_reply(answer: DoveadmReply) -> list[LocatedCopy] | MoveResult:
     if answer.status:
         return _refused(answer.status)
     return [
