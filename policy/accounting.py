@@ -1,4 +1,4 @@
-"""What a scan reads of the counters, and what is added to them before its answer goes out."""
+"""What a scan reads from the counters, and what it adds to them before its answer goes out."""
 
 from __future__ import annotations
 

@@ -1,17 +1,15 @@
-"""Brands, as policy files give them: how a firm's name stands in letters, and which domains are its
-own.
+"""Brands, as policy files give them: the names of a firm in letters, and its own domains.
 
     [[brand]]
     name    = "SANTANDER"
     names   = ["Santander", "Banco Santander"]
-    domains = ["santander", "gruposantander"]   # a label: under whatever public suffix; with a full
-    stop: this domain alone;
-                                                # with one in front: all of a TLD that is the
-                                                brand's
+    domains = ["santander", "gruposantander"]   # a label: under whatever public suffix;
+                                                # with a full stop: this domain alone;
+                                                # with one in front: all of a brand's TLD
 
-A sender bears a brand's name if nothing else stands in his display name but words such as
-"support", "online banking" or "your" (`beside.list`): people and small firms are called like parts
-of brands, and "Chase Smith" or "Apple user group" is nobody's spoof.
+A sender bears a brand's name if his display name has nothing else but words such as "support",
+"online banking" or "your" (`beside.list`): people and small firms are called like parts of brands,
+and "Chase Smith" or "Apple user group" imitates nobody.
 """
 
 from __future__ import annotations

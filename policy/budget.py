@@ -1,7 +1,6 @@
-"""What a scan may compute, and what it knew when that was spent.
+"""The budget of a scan: what it may still compute, and the results at the time it was spent.
 
-A scan asks its budget between its steps; who measures, and how, is the caller's: nothing here has a
-clock.
+A scan asks its budget between its steps; the caller measures: nothing here has a clock.
 """
 
 from __future__ import annotations

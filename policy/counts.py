@@ -1,15 +1,15 @@
-"""What the counters remember of one message's pieces, in the order that rules ask for it.
+"""The counts of one message's hashes, in the order in which rules ask for them.
 
-A type with several pieces (links, addresses) answers with its worst one: the most spam in a day,
-then the most seen.  Of what recipients had from a sender before the last day the one answers who
-had the least.
+A type with several hashes (links, addresses) answers with its worst one: the most spam in a day,
+then the most seen.  For the mail that recipients had from a sender before the last day, the
+recipient with the least answers.
 
-The values of a fingerprint, and the unique counts that hang on them, answer each with the smallest
-count that a quarter of them reach (six of sixteen of characters, which short texts have).
-Near-duplicates share most values and other texts hardly any, so that is more than a common phrase
-brings along, and less than a campaign leaves when it changes every fourth word (docs/adr/0005,
-docs/measured/likeness.md).  The values of a picture's look are no such fingerprint: alike pictures
-share one at least, and others none (docs/policy/pictures.md), so the worst one answers.
+The values of a fingerprint, and their unique counts, each answer with the smallest count that a
+quarter of them reach (six of sixteen of characters, which short texts have).  Near-duplicates share
+most values and other texts hardly any, so that is more than a common phrase brings along, and less
+than a campaign leaves when it changes every fourth word (docs/adr/0005, docs/measured/likeness.md).
+The values of a picture's look are no such fingerprint: alike pictures share one at least, and
+others none (docs/policy/pictures.md), so the worst one answers.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Findings and scores in, verdict out: the same input gives the same verdict."""
+"""The decision: findings and scores in, verdict out; the same input gives the same verdict."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Which rules a verdict hangs on: those without which the message would lie on the other side of
-the spam line.
+"""The decisive rules of a verdict: those without which the message would be on the other side of the
+spam threshold.
 """
 
 from __future__ import annotations

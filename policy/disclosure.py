@@ -1,20 +1,22 @@
-"""What of a verdict leaves the house: headers, answers and reports tell nothing of traps.
+"""Hides what a verdict tells of traps: headers, answers and reports do not show it.
 
-The journal, the log and `oborona explain` tell all.
+The journal, the log and `oborona explain` show all.
 
-Whoever knows an address for a trap can use it against others, and whoever has two mailboxes here
-reads the headers of what he sends himself.  So
+Anybody who knows a trap address can use it against others, and a spammer with a mailbox here reads
+the headers of their own mail.  So
 
-    a rule that asks for a trap fact, itself or by way of others     is told nowhere, nor is its
-    part of the score words that may hold traps (of karma, of entities, of RepIP)      are told
-    without their number the final model, whose probability is told                       knows
-    neither such rules nor such facts: their part stands beside its own
+    a rule that asks for a trap fact,     is not shown, nor is its part of the score
+      itself or through others
+    words that may hold traps             are shown without their number
+      (of karma, of entities, of RepIP)
+    the final model, whose probability    knows neither such rules nor such facts: their part stands
+      is shown                            beside its own
 
-by whatever `headers.reason` says, for rules of the site and of scripts, too: which facts a rule
-names decides (`oborona.policy.private_rules`), and nobody has to mark it.
+whatever `headers.reason` says, for rules of the site and of scripts, too: the facts that a rule
+names decide (`oborona.policy.private_rules`), and no rule has to be marked.
 
-Known limit: what a verdict does can be seen.  Of a text whose other rules bring it close to a line,
-the spam folder tells that something more was known.
+Known limit: the effect of a verdict can be seen.  If a text's other rules bring it close to a
+threshold, the spam folder tells that something more was known.
 """
 
 from __future__ import annotations

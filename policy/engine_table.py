@@ -1,4 +1,4 @@
-"""The `[engines]` table: what other engines' opinions stand for, and what is done about them.
+"""The `[engines]` table: the meaning of other engines' opinions, and the action on them.
 
 This is the only list of its keys.
 """

@@ -1,18 +1,18 @@
-"""Other engines that look at the same message: what each says of it, and what that makes of our
-verdict; pure.
+"""Other engines that judge the same message: their opinions, and how these change our verdict;
+pure.
 
-An engine's own words (`EngineOpinion`) are evidence: they are kept as they came.  What they stand
-for is policy: each engine has a column, good, perhaps or certain, or unknown where it gave no
-answer in time.  Ours is a column, too: accept, spam, reject.  The table `[engines]` says what is
-done, by our column and the severest of the others:
+An engine's answer (`EngineOpinion`) is evidence and is kept as it came.  The policy gives each
+answer a column: good, perhaps or certain, or unknown if the engine did not answer in time.  Our
+verdict is a column, too: accept, spam, reject.  The table `[engines]` gives the result, by our
+column and the severest of the others:
 
     the others say    good      perhaps   certain
     ours good         accept    spam      reject
     ours perhaps      spam      spam      reject
     ours certain      reject    reject    reject
 
-Unknown is no column: the verdict is that of the others.  Lists of the site and of readers stand
-above all of this.
+Unknown is no column: the verdict is that of the others.  Lists of the site and of readers override
+all of this.
 """
 
 from __future__ import annotations

@@ -1,12 +1,12 @@
-"""The stages before the content: what is known of client, sender and recipient in, one verdict out.
+"""The stages before the content: facts of client, sender and recipient in, one verdict out.
 
 Cheapest first.
 
     local lists → RepIP → what DNS lists, SPF and iprev say → rules
 
-Whatever refuses ends it: a client that is on a local list is not asked about, and one that RepIP
-refuses waits for no DNS.  Nothing that happens here is counted as evidence: a refusal follows from
-evidence that is counted elsewhere, and would feed on itself (`oborona.reputation.address`).
+A refusal ends it: a client on a local list is not looked up, and one that RepIP refuses waits for
+no DNS.  Nothing here is counted as evidence: a refusal follows from evidence that is counted
+elsewhere, and would reinforce itself (`oborona.reputation.address`).
 """
 
 from __future__ import annotations

@@ -1,6 +1,5 @@
-"""What was learned of a client and a sender by asking: authentication and DNS lists.
-
-And where the client is.
+"""The evidence on a client and a sender that had to be asked for: authentication, DNS lists, and the
+client's country and network.
 """
 
 from __future__ import annotations

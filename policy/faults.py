@@ -1,8 +1,8 @@
-"""Several things that are wrong with a policy, told at once.
+"""Collects the faults of a policy, so that all are reported at once.
 
-faults = Faults()
+faults = PolicyFaults()
 with faults:
-...           # what raises a PolicyError is noted, and left out of what follows
+...           # a PolicyError raised here is noted, and the faulty part is left out
 faults.end()      # raises the first in the order of files and lines; the others are its `more`
 """
 

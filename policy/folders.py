@@ -1,13 +1,12 @@
-"""Where policy files are: in the folder that ships with the program, and in the admin's.
+"""The folders of policy files: the one that ships with the program, and the admin's.
 
-What ships is read first, then what is the admin's; each in the order of names, which do not begin
-with a dot.  A file of the admin's with the name of one that ships stands in its place, whole:
-policy files, scripts and list files alike.  List files are looked for with the admin, then in what
-ships.
+The shipped folder is read first, then the admin's; each in the order of names, which do not begin
+with a dot.  An admin's file replaces a shipped one of the same name, whole: policy files, scripts
+and list files alike.  List files are looked for in the admin's folder, then in the shipped one.
 
-The folder that ships may be read while an upgrade replaces it.  `MANIFEST` in it names what it must
-hold, and is written first of all its files (installers write in the order of names): a folder that
-does not hold all of it is none.  The admin's folder may be missing, or empty.
+The shipped folder may be read while an upgrade replaces it.  Its `MANIFEST` names what it must
+hold, and is written before all its files (installers write in the order of names): an incomplete
+folder is refused.  The admin's folder may be missing, or empty.
 """
 
 from __future__ import annotations

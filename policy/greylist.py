@@ -1,15 +1,14 @@
-"""Greylisting, of grey mail only: mail that is neither good nor spam is asked to come again, and a
-real mail server comes.
+"""Greylisting, of grey mail only: mail that is neither good nor spam is deferred, and a real mail
+server retries.
 
-What is remembered is who the message is from, as far as that was proved: the DKIM domain, else the
-domain that passed SPF (of a bounce that of HELO), else the client's network (so that a farm of
-senders may try again from another address), together with the sender's address.  Identities with
-good mail of other days are never put off; a login code from a known domain with a DKIM signature
-comes through at once.
+The key is the sender, as far as he was proved: the DKIM domain, else the domain that passed SPF (of
+a bounce that of HELO), else the client's network (so that a farm of senders may retry from another
+address), together with the sender's address.  Identities with good mail of other days are never
+deferred; a login code from a known domain with a DKIM signature comes through at once.
 
-The memory is the counters', under a prefix of its own: a message that was put off in an earlier
+The memory is the counters', under a prefix of its own: a message that was deferred in an earlier
 bucket of ten minutes has waited long enough, so the wait is five minutes on average, and two weeks
-later it is forgotten.  If the counters do not answer, nothing is put off.
+later it is forgotten.  If the counters do not answer, nothing is deferred.
 
 Source: RFC 6647, section 5 (recommendations), with identities in place of the triplet's address.
 """

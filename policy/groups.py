@@ -1,5 +1,5 @@
-"""Groups of rules with a cap: many rules that see the same thing from many sides together weigh no
-more than it does.
+"""Groups of rules with a cap: many rules that see the same thing in many ways weigh no more than
+the cap.
 
 [[group]]
 name = "MASS"

@@ -1,4 +1,4 @@
-"""The headers that we write, and those that came in under our names and must go.
+"""The headers that we write, and the incoming headers under our names, which must be removed.
 
 Source: RFC 8601 section 5 (removing forged Authentication-Results); the X-Mras family is ours.
 """

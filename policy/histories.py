@@ -1,22 +1,22 @@
-"""Judgements of time-lines, of the few who stand behind a message and have a past that is worth a
-look: what base records cannot tell.
+"""Judgements of time-lines: of the few identities behind a message whose past is worth a closer look
+than base records give.
 
-A time-line says what its totals hide: who warmed up for ten days and bursts today, who is
-complained of at a rising rate, whom nobody reads.  To read and judge one costs some hundred times
-what a base record does, so only these are looked at, and what was found is kept while little has
+A time-line shows what its totals hide: a sender who warmed up for ten days and bursts today, one
+with a rising rate of complaints, one whom nobody reads.  To read and judge one costs some hundred
+times what a base record does.  So only these are judged, and a judgement is kept while little has
 changed:
 
-    who        the account; the proved author and his domain; the proved sender where there is no
+    who        the account; the proved author and his domain; the proved sender if there is no
                author
-    from       `LEAST_SEEN` messages of two weeks on; below that the base record says all there is
+    from       `LEAST_SEEN` messages of two weeks on; below that the base record tells everything
     again      in the next ten minutes; when it has more than `GROWN` times as much mail, and `MORE`
-               messages more; when it has more than `GROWN` times as much that people or we said of
-               it, the first word included
+               messages more; when it has more than `GROWN` times as many reports and verdicts
+               against it, the first one included
 
-An author is judged by what lies around him, too, his domain, whether or not that is judged again:
-the same counts give the same judgement.
+An author's domain counts in his judgement, whether or not it is judged again itself: the same
+counts give the same judgement.
 
-Memory: `KEPT` judgements of a process, the least recently asked for go first.
+Memory: `KEPT` judgements in a process; the least recently used go first.
 """
 
 from __future__ import annotations

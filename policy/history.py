@@ -1,4 +1,4 @@
-"""What the counters' memory of a client's address alone decides, as a part of a verdict."""
+"""The verdict by the counters' memory of a client's address alone, as a part of a verdict."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""Karma as a part of the score: one hit, bounded by the policy's table, that helps no message which
-bears what it must never help.
-"""
+"""Karma as a part of the score: one hit, bounded by the policy's table; some findings bar its help."""
 
 from __future__ import annotations
 

@@ -1,8 +1,7 @@
-"""List files of a policy, read when they changed and not otherwise.
+"""List files of a policy, read again only when they changed.
 
-A file that looks as before (times, size, number) is not opened; one whose contents are as before is
-not taken apart again.  So a change in a policy file costs nothing for a list of a million entries
-beside it.
+A file with the same times, size and number is not opened; one with the same contents is not parsed
+again.  So a change in a policy file costs nothing for a list of a million entries beside it.
 """
 
 from __future__ import annotations

@@ -1,10 +1,9 @@
-"""Policy files to a policy, as one whole or not at all.
+"""Loads policy files into a policy, completely or not at all.
 
-All `*.toml` and `*.lua` files are read, in the order that `oborona.policy.folders` tells: what
-ships, then what is the admin's. A file that is empty, or whose last line does not end, is taken for
-half-written: `score = 10` may be the beginning of `score = 100`. So are folders that hold no policy
-file: an empty policy would let everything through. List files (`*.list`) are read where a list of
-any sort names them.
+All `*.toml` and `*.lua` files are read, in the order of `oborona.policy.folders`: the shipped ones,
+then the admin's. A file that is empty, or whose last line does not end, is taken for half-written:
+`score = 10` may be the beginning of `score = 100`. So are folders without a policy file: an empty
+policy would let everything through. List files (`*.list`) are read if a list names them.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""What a process keeps of the policies that it has loaded: files that are as they were are not
-taken apart again, rules that are as they were not checked.
+"""The cache of a process between policy loads: unchanged files are not parsed again, unchanged
+rules not checked again.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Who is one of ours: clients that are no matter of DNS lists, SPF, DMARC and RepIP."""
+"""The site's own clients: those exempt from DNS lists, SPF, DMARC and RepIP."""
 
 from __future__ import annotations
 

@@ -1,13 +1,13 @@
-"""What the site's own lists say of one envelope or message.
+"""Matches an envelope or message against the site's local lists.
 
-Subjects are asked in the order in which a mail server tells them: client, its name, HELO, sender,
-recipient, From; the first that any list holds decides.  What anybody can write is believed to let
-mail in only when it was proved: a HELO or sender by SPF, an address in From by DMARC's alignment
-for its own domain and any other in From, and not by a signature that leaves out part of the text;
-to keep mail out, any word is good enough.
+Subjects are checked in the order in which a mail server tells them: client, its name, HELO, sender,
+recipient, From; the first that any list holds decides.  A subject that anybody can write may allow
+mail only if it was proved: a HELO or sender by SPF; From by DMARC's alignment for its own domain
+and any other in From, and not by a signature that leaves out part of the text.  To deny mail,
+no proof is needed.
 
-A recipient is the one that is being asked about; a whole message is let in for its recipients only
-if all of them are on the list.
+A recipient is the one of the current RCPT TO; a whole message is allowed for its recipients only if
+all of them are on the list.
 """
 
 from __future__ import annotations

@@ -1,12 +1,12 @@
-"""How far the counters' memory reaches back; a young one refuses nobody.
+"""The age of the counters' memory; a young memory refuses nobody.
 
-An empty memory knows no good past: of a provider whose first hundred messages here are a stolen
-account's it knows these.  So RepIP refuses, slows and puts off nobody until the memory reaches back
-eleven days; rules see its flags from the first message on.
+An empty memory knows no good past: if the first hundred messages of a provider are from a stolen
+account, it knows only these.  So RepIP refuses, slows and defers nobody until the memory is eleven
+days old; rules see its flags from the first message on.
 
-Every message that is counted counts one shingle that all have in common, and the time-line of that
-says since when there is mail.  So a store that was lost, set aside or emptied begins young again,
-wherever it lies, and an older Oborona's is young until it has counted that long.
+Every counted message counts one common shingle, whose time-line tells since when there is mail.  So
+a store that was lost, set aside or emptied is young again, wherever it lies, and an older Oborona's
+is young until it has counted that long.
 """
 
 from __future__ import annotations

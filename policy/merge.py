@@ -1,4 +1,4 @@
-"""All policy files together: what they say, and from which line each piece of it is."""
+"""Merges all policy files: the resulting tables, and the line of each value."""
 
 from __future__ import annotations
 

@@ -1,10 +1,10 @@
-"""Tables that have a name, and how later files change those of earlier ones.
+"""Named tables, and how later files change those of earlier ones.
 
 A `[[rule]]`, `[[dns_list]]` or `[[local_list]]` whose name an earlier file has defined changes only
-the fields it gives: `90-local.toml` may set a score, or `mode = "shadow"`, or `enabled = false`,
-and everything else stays as it was. One name twice in one file is an error, and so is one name for
-two sorts of things, for headers and logs name them all alike. There are no includes and no other
-levels: file order is the whole story, and every field knows the line it is from.
+the fields that it gives: `90-local.toml` may set a score, or `mode = "shadow"`, or
+`enabled = false`, and everything else stays as it was. The same name twice in one file is an error,
+and so is one name for two kinds of tables, since headers and logs show names alone. There are no
+includes and no other levels: file order alone decides, and every field knows its line.
 """
 
 from __future__ import annotations

@@ -1,16 +1,15 @@
-"""One reader's verdict on a message: what the site's verdict becomes by what they have said
-themselves.
+"""One reader's verdict on a message: the site's verdict, changed by the reader's own entries.
 
 The order, of which docs/people/personal.md has the table:
 
     enforced lists of the site      decide; nothing personal changes them
     the person's entries            deny: at least the spam folder; allow: the inbox
     the person's contacts           take CONTACT_POINTS off the score, and one step off the verdict
-    policy                          the score, held to the person's own spam line
+    policy                          the score, held to the person's own spam threshold
 
-Nothing personal lets in what bears a finding of `MALWARE`: an account that was broken into is one
-that people know.  A text that was said to be good leads from the spam folder to the inbox, and not
-past a refusal: whoever has the text can send it.
+No personal entry lets in a message with a finding of `MALWARE`: a contact's account may have been
+broken into.  A text that was called good moves from the spam folder to the inbox, but is refused as
+before: anybody who has the text can send it.
 """
 
 from __future__ import annotations

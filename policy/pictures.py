@@ -1,6 +1,4 @@
-"""When a verdict hangs on the pictures of a message, and what is found where they could not be
-looked at.
-"""
+"""When a verdict depends on the pictures of a message, and the findings if they could not be read."""
 
 from __future__ import annotations
 

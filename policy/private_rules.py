@@ -1,5 +1,5 @@
-"""Which rules tell of traps, by the facts that they name: what is done with these is
-`oborona.policy.disclosure`'s.
+"""Finds the rules that would disclose traps, by the facts that they name; `oborona.policy.disclosure`
+hides them.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""RepUser, RepEntity and karma of one message, as facts: from its counts, what was proved of its
-sender, and what analysts have pinned; pure.
+"""RepUser, RepEntity and karma of one message, as facts: from its counts, its proved sender, and
+pins; pure.
 
-Everything is read off the base records that a scan has anyway; where who wrote it has enough of a
-past, the judgement of his time-line (`policy.pasts`) stands in the place of his base record.  Names
-of entities are looked for only where there is something to say of them.
+All are computed from the base records that a scan reads anyway; if the sender has enough of a past,
+the judgement of his time-line (`policy.histories`) replaces his base record.  Names of entities are
+looked for only if there is something to report of them.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
 """The content stage: one message with its envelope in, one verdict with all its evidence out.
 
-Reads top to bottom: parse, look at pictures, authenticate, take apart, ask the counters, find,
-rule, decide, hear other engines; where the verdict hangs on a picture, read it and decide `rescan`.
-Nothing is counted here: `policy.settling` does that, after the answer is given.  Stores and answers
-of the DNS come as arguments; the same message, evidence, counts, policy and time give the same
-verdict.
+Reads top to bottom: parse, look at pictures, authenticate, extract hashes, read the counters, find
+signatures, run rules, decide, apply other engines; if the verdict depends on a picture, read it and
+decide again (`rescan`).  Nothing is counted here: `policy.accounting` does that, after the answer.
+Stores and answers of the DNS come as arguments; the same message, evidence, counts, policy and time
+give the same verdict.
 """
 
 from __future__ import annotations

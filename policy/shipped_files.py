@@ -1,11 +1,11 @@
-"""Which policy files ever shipped: `00-shipped.tsv` beside those that ship now, a line for each
+"""The policy files that ever shipped: `00-shipped.tsv` beside those that ship now, a line for each
 version of each file.
 
-    NAME   ships | was   first 16 digits of its SHA-256   fingerprints of what a policy file says, -
-           of other files
+    NAME   ships | was   first 16 digits of its SHA-256   fingerprints of a policy file's keys and
+                                                          values; - of other files
 
-By it an installer's half-done work is known (`oborona.policy.folders`), and what an admin changed
-in a copy is told from what a later program ships (`oborona policy migrate`).
+It shows an incomplete installation (`oborona.policy.folders`), and tells an admin's changes in a
+copy from those of a later program (`oborona policy migrate`).
 `python -m oborona.cli.policy.history` writes it.
 """
 

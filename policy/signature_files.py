@@ -1,9 +1,7 @@
-"""List files of signatures, one phrase, pattern or entity a line, read when they changed and not
-otherwise.
+"""List files of signatures, one phrase, pattern or entity a line, read again only when they changed.
 
-A line that begins with # is a comment, for a phrase may hold one. The id of a signature is its
-list's name and a hash of what stands in the line: the same wherever in the file the line is moved
-to.
+A line that begins with # is a comment; later in a line # is part of the phrase. The id of a
+signature is its list's name and a hash of the line's content, wherever in the file the line stands.
 """
 
 from __future__ import annotations

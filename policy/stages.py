@@ -1,7 +1,7 @@
-"""At which stages a verdict can fall and be said, so that a mail server is made to wait there and
-nowhere else, and what has to be asked for it.
+"""The stages at which a verdict can fall and be answered, and what must be asked for it.
 
-Each answer that a mail server waits for is a round trip, and costs more than the rules themselves.
+A mail server waits only at those.  Each answer that it waits for is a round trip, and costs more
+than the rules themselves.
 """
 
 from __future__ import annotations

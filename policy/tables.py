@@ -1,4 +1,4 @@
-"""The tables of a policy that say what is done about what was found of a client and a sender.
+"""The tables of a policy about clients and senders: what is done about what was found of them.
 
 This is the only list of their keys.
 """

@@ -1,4 +1,4 @@
-"""Peer bytes made fit for a log, a header or a terminal."""
+"""Makes strangers' bytes safe for a log, a header or a terminal."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""Traps: addresses that no person uses, so that whatever comes to one is spam.  Pure.
+"""Traps: addresses that no person uses, so that all their mail is spam.  Pure.
 
-An address is compared in its normal form: lower case, its domain in A-labels.  Of a domain that is
-a trap as a whole, and of patterns, postmaster@ and abuse@ are left out: people write there about
-the domain itself (RFC 2142); who wants them as traps names them as addresses.
+An address is compared in its normal form: lower case, its domain in A-labels.  Trap domains and
+patterns leave out postmaster@ and abuse@, where people write about the domain itself (RFC 2142); an
+admin who wants them as traps names them as addresses.
 """
 
 from __future__ import annotations

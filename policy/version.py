@@ -1,14 +1,13 @@
-"""The version of a policy: a digest of what it means.
+"""The version of a policy: a digest of its meaning.
 
-What decides about mail, or is said of it, is in the digest: tables as all files together give them,
-rules and lists that are switched on, the entries of list files, the code of scripts.  What is not:
-comments, white space, file names, in which file or line a thing stands, the order of tables, values
-that say again what was so, notes (`why`, `terms`, `author`, `created`) and tests, what is switched
-off.  Two policies of one version judge alike; those of two versions may do so all the same, as
-where one condition is written in two ways, or a list in another order.
+The digest covers what decides about mail or is shown of it: tables as all files together give them,
+enabled rules and lists, the entries of list files, the code of scripts.  It does not cover
+comments, white space, file names, in which file or line a table stands, the order of tables, values
+that repeat an earlier one, notes (`why`, `terms`, `author`, `created`), tests, and what is
+disabled.  Two policies of one version judge alike; those of two versions may do so all the same, if
+one condition is written in two ways, or a list in another order.
 
-A field that has its default is as one that is not there, so that a new key of a later program is no
-new policy.
+A field with its default is left out, so that a new key of a later program makes no new version.
 """
 
 from __future__ import annotations

@@ -1,15 +1,17 @@
 """The language of rules: conditions on facts, checked when a policy is loaded, compiled to one
 function.
 
-    schema = Schema(facts=(Fact(name="text.words", type=int, stage=Stage.CONTENT, doc="Words a
-    reader sees."),)) compiled = compile_rules([Rule(name="SHORT", when="text.words < 5",
-    score=1.0)], schema) hits, errors = compiled.run(facts, Stage.CONTENT)
+    schema = FactSchema(
+        facts=(Fact(name="text.words", type=int, stage=Stage.CONTENT, doc="Words a reader sees."),)
+    )
+    compiled = compile_rules([Rule(name="SHORT", when="text.words < 5", score=1.0)], schema)
+    hits, errors = compiled.run(facts, Stage.CONTENT)
 
 The language is Python's syntax for comparison (chained too), arithmetic, `and or not in`, a
 conditional expression, literals, facts by their dotted names, counts, conditions by theirs, and the
 functions of `REFERENCE`. Text goes through four steps, each in its file: `syntax` (limits, tree) ->
-`check` (allowed? fits together? which stage?) -> `rule_set` (what hangs on what) -> `compile` (one
-function), with `template` for the words of a rule. What is unknown is `none`: see `typed`.
+`check` (allowed? types? which stage?) -> `rule_set` (dependencies) -> `compile` (one function),
+with `template` for a rule's message. An unknown value is `none`: see `typed_piece`.
 """
 
 from oborona.policy.expression.calls import REFERENCE

@@ -1,4 +1,4 @@
-"""Does a probability mean what it says: what was predicted beside what happened."""
+"""Reliability of probabilities: predicted shares beside observed ones."""
 
 from __future__ import annotations
 

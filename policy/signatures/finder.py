@@ -1,4 +1,4 @@
-"""What signatures were found in a message, and in which words that is told."""
+"""The signatures found in a message, and the words in which they are reported."""
 
 from __future__ import annotations
 

@@ -1,7 +1,6 @@
-"""What messages that somebody marked as spam have in common, and good mail has not: signatures to
-propose.
+"""Mines signatures to propose: what messages marked as spam have in common, and good mail has not.
 
-Words in a row are counted once for each message, longer ones only where both of their shorter parts
+Words in a row are counted once for each message, longer ones only if both of their shorter parts
 are frequent (the rule of Apriori); one that stands in as many messages as a longer one around it is
 left to that (closed sequences). Then the best is taken, the messages that it covers are put aside,
 and so on: a few signatures cover a campaign, instead of hundreds that say the same.

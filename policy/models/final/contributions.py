@@ -1,12 +1,11 @@
-"""What each feature added to the word of the trees on one message: exact Shapley values.
+"""The contribution of each feature to the trees' result on one message: exact Shapley values.
 
-    v(S) = what a tree says where the features in S are the message's, and at all other questions
-    both ways are taken, each as often as
-           messages of the training went it
+    v(S) = a tree's value if the features in S are the message's, and at all other questions both
+           ways are taken, each as often as messages of the training went it
     part of a feature = mean of v(S with it) - v(S) over all orders in which features can be told
 
-The parts and the trees' mean add up to what they say.  A tree asks for few features, so that all
-sets are tried, of all trees at once.
+The parts and the trees' mean add up to the result.  A tree asks for few features, so all sets are
+tried, of all trees at once.
 Source: S. Lundberg, G. Erion, S. Lee, "Consistent Individualized Feature Attribution for Tree
 Ensembles", 2018.
 """

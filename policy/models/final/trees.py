@@ -3,11 +3,11 @@
 An oblivious tree asks the same question at all nodes of a level, so that its leaf is a number whose
 bits are the answers:
 
-    leaf = sum over levels of 2^level where value[feature] > border        raw = scale * sum of leaf
-    values + bias
+    leaf = sum over levels of 2^level where value[feature] > border
+    raw  = scale * sum of leaf values + bias
 
-Values and borders are 32-bit floats and the sum is in double precision, as the library that trained
-them has it; not a number is never above a border.  Source: L. Prokhorenkova et al., "CatBoost:
+Values and borders are 32-bit floats and the sum is in double precision, as in the library that
+trained them; NaN is never above a border.  Source: L. Prokhorenkova et al., "CatBoost:
 unbiased boosting with categorical features", NeurIPS 2018; its JSON export.
 """
 

@@ -1,1 +1,1 @@
-"""What people say of mail: taken, believed or not, learned from."""
+"""User feedback: reports are recorded, checked against abuse, and learned from."""

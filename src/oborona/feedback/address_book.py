@@ -1,13 +1,13 @@
-"""Address books as people's programs write them: vCard (RFC 6350, 2426, 2.1) and CSV of Google,
-Outlook and Thunderbird; addresses alone are taken.
+"""Imports the addresses of address books: vCard (RFC 6350, 2426, 2.1) and the CSV of Google,
+Outlook and Thunderbird.
 
-Of a vCard the lines of EMAIL are read, one by one: pictures and keys are passed over before
-anything is decoded.  Of a CSV the columns whose heading speaks of mail, in any language that writes
-it so; without a heading, a file of addresses alone.  What is no mail address is counted and told,
-and breaks nothing.
+Of a vCard only the EMAIL lines are read; pictures and keys are skipped before anything is decoded.
+Of a CSV the columns are read whose heading names mail, in one of several languages; a file without
+a heading must hold addresses alone.  A value that is no mail address is counted and reported, and
+the rest is read.
 
 Limits: `MAX_OCTETS` of a file, `MAX_LINE` of a line, `MAX_ADDRESSES` and `MAX_VALUES` of a book,
-`MAX_TOLD` problems told.
+`MAX_TOLD` reported problems.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""One process's way to the file of people's word."""
+"""One process's connection to the file of labels."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""What follows from events in the counters beside words: reads, deletions unread, and spam that a
+"""What events change in the counters beside labels: reads, deletions unread, and the spam that a
 pardoned message was counted as.
 
-The same protocol as of words (`ledger.py`): noted before, made, noted after; each counts once, and
-is taken back from where it was counted.
+The protocol is that of labels (`label_outbox.py`): an effect is noted before and after it is made.
+It counts once, and is subtracted at the time at which it was counted.
 """
 
 from __future__ import annotations

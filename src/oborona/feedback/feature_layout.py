@@ -1,5 +1,6 @@
-"""Which features this program computes: those of another can be neither learned nor asked with its
-weights.
+"""The fingerprint of the features that this program computes.
+
+Features of another layout can be neither learned nor scored with these weights.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""People's word about one message: what was said, by whom, and what became of it."""
+"""A label of one message: spam or ham, by whom, and its state."""
 
 from __future__ import annotations
 

@@ -1,17 +1,17 @@
-"""What people's word adds to the counters: the pieces of a message are complained of, pardoned, or
-came to a trap.
+"""Adds labels to the counters: the hashes of a message are counted as complained of, pardoned, or
+seen at a trap.
 
-    note that it is being done → add, or take back → hand over to the spool → note that it is done
+    note that it begins → add or subtract → hand over to the spool → note that it is done
 
-Each word counts once, under the time at which it was first counted.  One that is taken back,
-replaced or set aside takes its counts back from there, exactly; one that is put in place again gets
-them there again.
+A label counts once, under the time of its first count.  A label that is withdrawn, replaced or set
+aside has its counts subtracted at that time, exactly; a label that is restored is counted there
+again.
 
-The counters and the notes are two files.  Who is killed between the two notes leaves up to a
-hundred words in doubt, and what is in doubt is left as it is: it may be counted or not, never
-twice, and nothing is taken back that may not be there. A power failure may take the last second of
-the spool, as of all counts: what was counted in it is then missing, and taking it back takes it
-from what others count, not below nothing.
+The counters and the notes are two files.  A process that is killed between the two notes leaves up
+to a hundred labels in doubt.  These stay as they are: they may be counted or not, but never twice,
+and nothing is subtracted that may not be there.  A power failure may lose the last second of the
+spool, as of all counts.  If a label counted in that second is withdrawn later, its counts are
+subtracted from those of others, but never below zero.
 """
 
 from __future__ import annotations

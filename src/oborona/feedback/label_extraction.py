@@ -1,8 +1,6 @@
-"""From a message that somebody speaks of to a word that can be written down: what it is known by,
-its features, its pieces.
+"""Makes a label of a reported message: its digest, its features, its hashes.
 
-The text is not kept: it is the mailbox's to keep.  What our own headers said of the message is no
-part of its features.
+The text is not kept.  Our own headers are no part of the features.
 """
 
 from __future__ import annotations

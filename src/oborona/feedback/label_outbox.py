@@ -1,12 +1,13 @@
-"""What each word counts in the counters, and since when: so that it is counted once, and taken back
-from where it was counted.
+"""The outbox of labels to the counters: what each label adds and since when, so that it is counted
+once and subtracted at the time at which it was counted.
 
-    held    0: the counters do not have it; 1: they do; 2: it is being changed, and who was killed
-            in the middle leaves it so
+    held    0: not in the counters; 1: in the counters; 2: a change is under way, or was when the
+            process was killed
 
-A word that stands is wanted, one that was taken back, set aside or refused is not; the file itself
-keeps `wanted` so (a trigger), whoever changes the word. What is wanted and not held is to be
-counted, what is held and not wanted to be taken back. What is in doubt is left as it is.
+`wanted` tells whether the label is in force: it is false of a label that was withdrawn, set aside
+or refused.  A trigger in the file keeps it, whoever changes the label.  A label with `wanted` and
+not `held` must be added, one with `held` and not `wanted` subtracted; one with `held` = 2 stays as
+it is.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
-"""People's word, handed in and taken back; any number of processes use one file.
+"""The store of labels: added and withdrawn; any number of processes use one file.
 
-What a person says of a message twice counts once; what the same person says later of the same
-message is what counts, and the earlier word is taken back. Words of different people about one
-message each count.
+A label that a person repeats for one message counts once.  A later label of the same person for the
+same message replaces the earlier one.  Labels of different people for one message each count.
 """
 
 from __future__ import annotations

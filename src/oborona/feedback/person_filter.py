@@ -1,5 +1,5 @@
-"""Which persons have taught the model something of their own: a small Bloom filter, so that nobody
-else's mail pays for the look.
+"""A small Bloom filter of the persons with personal weights, so that other people's mail does not
+pay for the lookup.
 
 Source: B. Bloom, "Space/Time Trade-offs in Hash Coding with Allowable Errors", 1970, with one hash.
 With 400 persons in it, one in ten others is looked up in vain: 30 µs.

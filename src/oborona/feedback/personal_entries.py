@@ -1,16 +1,14 @@
-"""What follows from a person's word for their own mail: entries of their list, at once and without
-any training.
+"""Entries of a person's own list that follow from their label: at once, without any training.
 
     spam    deny: the author, the list, the text
     ham     allow: the author, the list beside its proved domain, the text
 
-By the author as authentication proved it.  Where nothing was proved, a complaint denies the address
-in From only to mail that proves nothing either (it is another's name, most likely), and a pardon
-only lifts what was denied.  Where MAIL FROM alone was proved, it stands for the author.
+The author is the one that authentication proved.  If nothing was proved, the address in From is
+most likely another's: a complaint then denies it only to mail that proves nothing either, and a
+pardon only lifts a denial.  If MAIL FROM alone was proved, it stands for the author.
 
-Who proved it is asked of the journal, for a message that has its id, signed by us; and where the
-journal has forgotten it, of our own Authentication-Results above it.  Anything else a message says
-of itself is a stranger's word.
+The proof is taken from the journal, for a message with its id signed by us; if the journal has
+forgotten it, from our own Authentication-Results header.  All other headers are a stranger's claim.
 """
 
 from __future__ import annotations

@@ -1,10 +1,8 @@
-"""Which examples are kept when there are more than there is room for: a sample that favours what is
-recent.
+"""Chooses the examples to keep when there are too many: a sample that favours recent ones.
 
-Each word gets a rank as it comes, from what nobody can choose and from its time; of each class the
-lowest ranks are kept.  The sample is the same whatever else was ever in it, so that a word that is
-taken back leaves no trace in the choice of the others, as long as no more are taken back than
-`RESERVE` allows for.
+Each label gets a rank from its time and from a keyed hash that nobody can choose; the lowest ranks
+of each class are kept.  The sample does not depend on labels that were in it before: a withdrawn
+label leaves no trace in the choice of the others, up to `RESERVE` withdrawn ones.
 
 Source: P. Efraimidis and P. Spirakis, "Weighted random sampling with a reservoir", 2006; weights
 that grow with time: G. Cormode et al., "Forward decay", ICDE 2009.

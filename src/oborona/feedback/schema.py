@@ -1,19 +1,19 @@
-"""The file of people's word: its tables and their versions, and how it is opened.
+"""The file of labels: its tables and their versions, and how it is opened.
 
-    word      one row for each word that was ever said and is not yet forgotten
-    example   what was computed of its message, as long as it is kept to be learned again: features
-    counted   what each word counts in the counters, until it is out of their windows: `ledger.py`
-    effect    what else follows from events in the counters: `effects.py`
-    voice     who has spoken of which piece lately, for each counts once: `voices.py`
-    news      which words were counted or taken back, in that order, for a day: for those who look
-              at mail again
-    course    one row: how often words that were learned were taken back, and up to which of these
-              the weights are exact
+    word      one row for each label that is not yet forgotten
+    example   the features of its message, as long as they are kept to be learned again
+    counted   what each label adds to the counters, until their windows are over:
+              `label_outbox.py`
+    effect    what else events add to the counters: `effect_outbox.py`
+    voice     who has reported which hash lately, since each voice counts once: `voices.py`
+    news      which labels were counted or withdrawn, in that order, for a day: read by the recheck
+    course    one row: how often learned labels were withdrawn, and up to which of these edits the
+              weights are exact
     snapshot  states of the weights that are on the disk
 
-A damaged file is left where it is, for it holds people's work: the weights stay in force, and the
-error says how it is mended. WAL with synchronous=FULL: a word that was acknowledged survives the
-power going.
+A damaged file is left in place, since it holds people's work: the weights stay in force, and the
+error says how to repair it.  WAL with synchronous=FULL: an acknowledged label survives a power
+failure.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ MIGRATIONS: Final = (
             id INTEGER PRIMARY KEY,    -- word.id
             kind TEXT NOT NULL,        -- word.kind and word.rank
             rank REAL NOT NULL,
-            layout TEXT NOT NULL,      -- of the features, as `layout.layout` names it
+            layout TEXT NOT NULL,      -- of the features, as `feature_layout.layout` names it
             features BLOB NOT NULL,
             pieces BLOB NOT NULL       -- a byte of type and 8 of hash each, little-endian
         )

@@ -1,8 +1,8 @@
-"""Snapshots of the weights: files that the course goes on from after a crash, and that an admin can
-go back to.
+"""Snapshots of the weights: training resumes from them after a crash, and an admin can roll back to
+them.
 
-Of the last `NEWEST` each is kept, of those before that the last of each day, `DAYS` of them; so
-there are never more than `NEWEST + DAYS`.
+The last `NEWEST` are kept, and the last of each day before that, `DAYS` of them; so there are never
+more than `NEWEST + DAYS`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What was learned from what, in figures: for people who ask how the model does."""
+"""Figures about the model: how many labels of which kind were learned, and how well it predicts."""
 
 from __future__ import annotations
 

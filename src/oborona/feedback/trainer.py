@@ -1,19 +1,18 @@
-"""The trainer: the one process that learns from people's word, and the only one that writes the
-weights.
+"""The trainer: the one process that learns from labels, and the only one that writes the weights.
 
-    begin     the newest snapshot that can be read, the words learned since it in order → the
-              weights as they were, published under a new file
-    step      learn what waits, a few words at a time: weights, then header, then the store: workers
-              know it before the store says so words were taken back, or came sorted → make the
-              weights anew from the newest snapshot that never saw them, else from the examples that
-              are kept, some lessons a step beside live learning; when it has caught up, publish it
-              in place of the old
+    begin     load the newest readable snapshot, learn the labels since it in order: these are the
+              weights as they were; publish them under a new file
+    step      learn some queued labels: the weights first, then the header, then the store, so that
+              workers have it before the store says so
+    rebuild   after labels were withdrawn or came sorted: from the newest snapshot that never saw
+              them, else from the kept examples, some lessons a step beside live learning; publish
+              when it has caught up
     snapshot  every hour in which something was learned, after every `SNAPSHOT_WORDS`, before
               weights are replaced, and at the end
 
-The store and the snapshots are the truth, the mapped file is what follows from them: after kill -9
-at any moment each word is learned exactly once. Trouble with a store stops no mail: the weights
-stay as they are, the log says so once, and it begins again.
+The store and the snapshots are authoritative, the mapped file follows from them: after kill -9 at
+any moment each label is learned exactly once.  If a store fails, mail goes on: the weights stay,
+the log says so once, and the trainer begins again.
 """
 
 from __future__ import annotations

@@ -1,10 +1,9 @@
-"""In which order examples are learned: as they came, but for mail that was taught sorted.
+"""The order in which examples are learned: as they came, except for mail that was taught sorted.
 
-`oborona learn spam FOLDER` and then `oborona learn ham FOLDER` is how people begin.  Learned in
-that order, weights lean to the class that came last: a linear model that is taught message by
-message takes each run of one class as how mail is now.  So after a long run the weights are made
-anew once nothing waits, and where what is kept holds one, both classes are learned in step, each in
-its own order.
+`oborona learn spam FOLDER` and then `oborona learn ham FOLDER` is how people begin.  An online
+linear model leans to the class that came last, as it takes each long run of one class for a change
+in the mail.  So after a long run, once the queue is empty, the weights are rebuilt if the kept
+examples hold such a run: both classes are then learned in step, each in its own order.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
-"""What the weights were taught, in order: the learner, its predictions, and the calibration that
-follows from them.
+"""The state of a training run: the learner, its predictions, and the calibration fitted to them.
 
-Pure but for the mapped file that the weights may lie in: the same lessons in the same order give
-the same weights and the same calibration, bit for bit, also where the course was interrupted and
-taken up again from its `state`.
+Pure but for the mapped file that may hold the weights: the same lessons in the same order give the
+same weights and the same calibration, bit for bit, also if the run was interrupted and resumed from
+its `state`.
 """
 
 from __future__ import annotations
@@ -67,7 +66,7 @@ class TrainingState:
         spam: messages learned.
         ham: the same.
         calibration: of the weights as they are.
-        persons: who taught something of their own, as `feedback.persons` keeps it.
+        persons: who taught something of their own, as `feedback.person_filter` keeps it.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""What the trainer does with people's word: takes what waits, notes what was learned, keeps the
+"""The trainer's part of the label store: takes queued labels, notes what was learned, keeps the
 examples.
 """
 

@@ -1,20 +1,20 @@
-"""Whose word counts on which piece of a message: independent voices alone, each once.
+"""Which label counts on which hash of a message: only independent voices, each once.
 
-    a person       once a day on each piece, whatever they complain of: ten letters from one address
-                   are one word against it; so for what they pardon
-    nobody         all words without a person are one person's
-    a stranger     (`standing.young`) says nothing of what many senders have in common: address,
-                   network, system, names and domains
-    a trap         once a day on what the sender is, and on a text; once in two weeks on what else
-                   two messages may share, such as a link
-    a network      as a trap, of what is no sender's own: a letter, a link or a file that one
-                   network sends to twenty traps came to one
+    a person       once a day on each hash, for complaints and for pardons: ten complaints about one
+                   address count as one
+    nobody         all labels without a person are one person's
+    a stranger     (`standing.young`) does not count on what many senders share: address, network,
+                   system, names and domains
+    a trap         once a day on the sender's hashes and on a text; once in two weeks on what two
+                   messages may share, such as a link
+    a network      as a trap, on what is no sender's own: a letter, link or file that one network
+                   sends to twenty traps came to one
 
-So what k persons, k traps or k networks add to a piece in a day is at most k
-(docs/people/abuse.md).  An admin's word is held to none of it.
+So k persons, k traps or k networks add at most k to a hash in a day (docs/people/abuse.md).  An
+admin's label is not limited.
 
-Who has spoken of a piece is kept in the file of people's word (`voice`), by hashes, until two weeks
-are over; a word that is taken back frees its voices.
+Voices are kept in the file of labels (table `voice`), by hashes, for two weeks; a withdrawn label
+frees its voices.
 """
 
 from __future__ import annotations

@@ -1,16 +1,16 @@
 """The file of the weights: written by the trainer alone, mapped by every worker.
 
-    octets 0..4095     header: who we are, the layout of the weights, how many messages were
-                       learned, the calibration
+    octets 0..4095     header: magic, the layout of the weights, how many messages were learned, the
+                       calibration
     octets 4096..      the weights, as `policy.models.content` lays them out
-    behind them        in a snapshot: what the learner needs to go on, with its length and checksum
+    behind them        in a snapshot: the learner's state, with its length and checksum
 
-The trainer teaches the mapped weights in place: whoever reads meanwhile sees some numbers of before
-a message was learned and some of after, which is as good as either.  The header must not be a
-mixture: its sequence is odd while it is written, and its checksum tells.  Weights that were made
-anew come as a new file under the old name.
+The trainer writes the mapped weights in place: a concurrent reader sees some numbers from before a
+lesson and some from after, which is as good as either.  The header must be consistent: its sequence
+is odd while it is written, and a checksum covers it.  Rebuilt weights come as a new file under the
+old name.
 
-A file that is torn, cut short, of another layout or not ours is refused with what is wrong.
+A file that is torn, cut short, foreign or of another layout is refused with the reason.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class WeightsHeader(msgspec.Struct, frozen=True, kw_only=True):
     base_spam: int = 0  # messages learned there
     base_ham: int = 0
     calibration: Calibration = Calibration()
-    persons: bytes = b""  # who taught something of their own, as `feedback.persons` keeps it
+    persons: bytes = b""  # who taught something of their own, as `feedback.person_filter` keeps it
 
     @property
     def version(self) -> str:

@@ -1,10 +1,10 @@
-"""Weights made anew, some lessons at a time: at the start of the trainer, and when words were taken
-back.
+"""Rebuilds the weights, some lessons at a time: at the start of the trainer, and after labels were
+withdrawn.
 
-from a snapshot   that holds only words that stand, if all that was learned since is still kept:
-                  exactly the course as it was, without what was taken back
-from scratch      the base, if there is one, and the examples that are kept, in the order of
-                  `feedback.order`
+from a snapshot   that holds only labels in force, if all later examples are still kept: the exact
+                  training run without the withdrawn labels
+from scratch      the base, if there is one, and the kept examples, in the order of
+                  `feedback.training_order`
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""One batch of the journal's rows written into its tables, inside the caller's transaction."""
+"""Inserts one batch of the journal's rows into its tables, inside the caller's transaction."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the journal keeps of one message: the verdict, and the evidence to repeat it."""
+"""A journal entry: the verdict on one message, and the evidence to repeat it."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class JournalEntry(msgspec.Struct, frozen=True, kw_only=True):
     their texts and lists.
     """
 
-    id: int  # `ident.Numbers.next`: 63 bits, in order of time
+    id: int  # `JournalIdGenerator.next`: 63 bits, in order of time
     time: float  # Unix seconds, when the verdict fell
     verdict: Action
     score: float

@@ -1,10 +1,10 @@
-"""What a verdict rested on beside the facts that have names: counts, answers of DNS lists, what the
-models said; pure.
+"""The evidence of a verdict beside the named facts: counts, answers of DNS lists, results of the
+models; pure.
 
 A message's counts are some eighty rows of four windows and six metrics, most of them zeros.  They
-are kept whole, in the order in which rules asked for them, as MessagePack that zlib made small:
-some 250 bytes and 30 µs a message, where a format of our own that leaves the zeros out takes as
-much room and twice the time in Python.
+are kept whole, in the order in which rules asked for them, as MessagePack compressed by zlib: some
+250 bytes and 30 µs a message.  A format of our own without the zeros takes as much room, and twice
+the time in Python.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
 """The journal: the record of every verdict, with the evidence to repeat it.
 
-`append` packs an entry, writes it into this process's spool (`recheck.spooled`) and returns: before
+`append` packs an entry, writes it into this process's spool (`journal.spool`) and returns: before
 the mail server is answered. One task writes what waits into SQLite, a batch in each transaction.
 Any number of processes write one file: each transaction takes SQLite's write lock at its start
 (BEGIN IMMEDIATE) and holds it for milliseconds. What a process has left in its spool when it died,
-any other takes over, within a second (`recheck.taking_over`).
+any other takes over, within a second (`journal.spool_takeover`).
 
 When the file can't be written (disk full, locked, broken), mail goes on: entries wait in memory,
 `WAITING_BYTES` of them in each process; above that the oldest are dropped, counted in `lost` and
@@ -16,7 +16,7 @@ What can be lost: what SQLite had not yet synced when the machine loses power (t
 whole); what was dropped as above; of a process that is killed while its spool can't be written,
 what waited less than `batch_s`. Nothing else.
 
-From a piece to the messages that carry it: `recheck.index`, which follows the table `arrival`.
+From a piece to the messages that carry it: `journal.index`, which follows the table `arrival`.
 """
 
 from __future__ import annotations
@@ -188,7 +188,7 @@ class JournalWriter(JournalReader):
 
         Args:
             version: of the policy.
-            asks: `recheck.asks.asks` of it.
+            asks: its `recheck.rule_fingerprints.rule_fingerprints`.
         """
         self._policies[version] = asks
         self._in_force = {version: asks}

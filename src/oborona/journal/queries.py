@@ -1,4 +1,4 @@
-"""Looking into the journal: by id, by the mail server's queue id, by Message-ID, the latest.
+"""Queries to the journal: by id, by the mail server's queue id, by Message-ID, the latest.
 
 `JournalReader` opens the file read-only, beside a daemon that writes it; the daemon's own `Journal`
 is a reader too.

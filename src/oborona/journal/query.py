@@ -1,15 +1,15 @@
-"""One line that asks for messages: words, `field:word`, `score>80`, `since:2h`; pure.
+"""The search language of the journal: words, `field:word`, `score>80`, `since:2h`; pure.
 
     maria lunch                a word matches any field; all words must match
     "two words" -newsletter    a phrase; and what must not match
-    from:shop.example to:joe   one field; which there are: `QueryField`
+    from:shop.example to:joe   one field; all of them: `QueryField`
     rule:MASS_* decided:ZEN    names of rules; a star at the end is any rest
     client:192.0.2.0/24        an address, its beginning, or a network
     score>=80 since:2d until:2026-11-22
 
 Words match anywhere in their field, capitals or not; `verdict:`, `queue:`, `id:`, `message:`,
 `rule:` and `decided:` match the whole of it.  Anything that looks like a field and is none is a
-word, as `Re:` is.
+word, such as `Re:`.
 """
 
 from __future__ import annotations

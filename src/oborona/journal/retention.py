@@ -1,9 +1,9 @@
-"""One small step of purging the journal: the oldest go first, by age or by number.
+"""One small step of purging the journal: the oldest entries first, by age or by number.
 
 Steps are small so that the workers, who need the write lock for each batch, wait milliseconds.
-Pages that were freed are used again by the next entries; only when a large part of the file is free
-is it made smaller, a few pages a step. Ids are in order of time, so age is a range of ids; entries
-that a wrong clock dated into the future stay until then, or until the number limit takes them.
+Freed pages are used again by the next entries; the file is made smaller, a few pages a step, only
+if a large part of it is free. Ids are in order of time, so age is a range of ids; entries that a
+wrong clock dated into the future stay until then, or until the number limit removes them.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Journal entries as table rows and back: pure.
+"""Converts journal entries to table rows and back: pure.
 
-Texts are cut, and stand as `recheck.texts` has them. Facts are stored as their values; the list of
+Texts are cut, and encoded as `journal.texts` does. Facts are stored as their values; the list of
 their names, the same for almost all messages, is a row of its own.
 """
 

@@ -118,7 +118,7 @@ MIGRATIONS: Final = (
     (
         # JSON; NULL: everything in shadow mode changes nothing
         "ALTER TABLE verdict ADD COLUMN would",
-        # `recheck.kept`; NULL: of a message that was not scanned, or of an older Oborona
+        # `journal.evidence`; NULL: of a message that was not scanned, or of an older Oborona
         "ALTER TABLE evidence ADD COLUMN kept",
         """
         CREATE TABLE policy (

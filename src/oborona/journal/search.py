@@ -1,12 +1,12 @@
-"""Messages of the journal that answer a question, newest first.
+"""Searches the journal, newest first.
 
-The verdicts are read backwards by their ids, which are in order of time, until enough are found:
-what came today is found without looking at what came before.  Only a queue id, a Message-ID and an
-id have an index; an index for words would cost every message more than its verdict does, and a
-search some hundred times a day is worth half a second.
+The verdicts are read backwards by their ids, which are in order of time, until enough are found, so
+a search for today's mail reads only today's.  Only a queue id, a Message-ID and an id have an
+index.  An index of words would cost every message more than its verdict does; a search, some
+hundred times a day, may take half a second.
 
-What is searched is what the journal has: every message that was judged whole.  What was refused at
-connect, MAIL FROM or RCPT TO is in the log alone.
+The journal has every message that was judged whole.  Messages refused at connect, MAIL FROM or RCPT
+TO are in the log alone.
 """
 
 from __future__ import annotations

@@ -1,17 +1,16 @@
-"""The journal's spool: what a process has taken for the journal and SQLite does not have yet, in a
-file of its own.
+"""The journal's spool: rows that a process has accepted and that are not in SQLite yet, in a file
+of the process's own.
 
     <folder>/<pid>.<session>.<number>.spool    as the counters' (`counters.spool`), locked while the
-    process lives
+                                               process lives
 
-One `write` a row, before the mail server hears of the message: what is written survives the death
-of the process.  The process itself writes its rows into SQLite from memory and drops the file
-behind them, so that in normal times nothing is ever read back, and little of it reaches the disk.
-What a dead one has left is taken over by any other process that writes the journal; entries are
-told apart by their ids, so that twice is once.
+One `write` a row, before the mail server is answered: a written row survives the death of the
+process.  The process itself writes its rows into SQLite from memory and then drops the file, so
+normally nothing is read back, and little of it reaches the disk.  The spool of a dead process is
+taken over by any other process that writes the journal; entries are identified by their ids, so a
+row that is written twice counts once.
 
-Nothing is synced: when the machine loses power, this loses what SQLite had not synced either
-(`recheck.schema`).
+Nothing is synced: a power failure loses what SQLite had not synced either (`journal.schema`).
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
-"""A record of the journal's spool: one row as bytes, and back; no file here.
+"""A record of the journal's spool: one row as bytes, and back; without files.
 
     header    magic "OBJS", version, kind, length of what follows the header, CRC-32 of kind and
               what follows; little-endian
-    payload   MessagePack of the row, as `recheck.rows` packs it
+    payload   MessagePack of the row, as `journal.rows` packs it
 
-Each record stands for itself, so a damaged one costs no other.  Reading tells an end that was cut
-short from damage: the first is what a kill in the middle of a write leaves.
+Records are independent, so a damaged one costs no other.  A truncated end, as a kill in the middle
+of a write leaves it, is told from damage.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class PolicyRow(NamedTuple):
     """What the rules of a policy ask, ready to be written."""
 
     version: str
-    asks: bytes  # JSON, for `recheck.rows.unpack_asks`
+    asks: bytes  # JSON, for `journal.rows.unpack_asks`
 
 
 Waiting = EntryRow | LateRow | CopyDeliveryRow

@@ -1,6 +1,4 @@
-"""What processes that died have left in the journal's spool, taken over by whichever process writes
-the journal.
-"""
+"""Takes over the journal's spools of dead processes, in whichever process writes the journal."""
 
 from __future__ import annotations
 

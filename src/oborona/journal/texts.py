@@ -1,4 +1,4 @@
-"""Peers' texts, and JSON, as they stand in the journal's columns: pure.
+"""Encodes strangers' texts, and JSON, for the journal's columns: pure.
 
 A text that is no Unicode (a lone surrogate) becomes a blob of UTF-8 with surrogates passed through,
 so that every str comes back as it was. JSON is msgspec's (NaN and infinities become null); what it

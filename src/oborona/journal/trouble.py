@@ -1,5 +1,5 @@
-"""What the journal tells an admin while its file refuses: at once, then a reminder, and when it is
-over.
+"""Reports to the admin that the journal's file can't be written: at once, then as a reminder, and
+when it is over.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""The keeper's eye on the journal's file: gone, or said to be damaged by whoever met it, it is
-looked at, and begun anew where it must be.
+"""Watches the journal's file for the keeper: if the file is gone, or was reported as damaged, it is
+checked, and begun anew if it must be.
 """
 
 from __future__ import annotations

@@ -1,1 +1,1 @@
-"""Delivered mail judged again, and moved where its verdict is another."""
+"""The recheck: delivered mail is judged again, and moved if its verdict has changed."""

@@ -1,5 +1,5 @@
-"""What would differ under another policy: verdicts of many messages side by side, by rule and by
-verdict, with examples; pure.
+"""Compares two policies: verdicts of many messages side by side, by rule and by verdict, with
+examples; pure.
 """
 
 from __future__ import annotations

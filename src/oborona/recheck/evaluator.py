@@ -1,9 +1,10 @@
-"""What a policy says of a journaled message, of which not all is kept: pure.
+"""Evaluates a policy on a journaled message, of which not all facts are kept: pure.
 
-A rule that asks for what is not kept (the text above all), or that hangs on one that does, is taken
-as it was where the policy of that time asked the same (`recheck.asks`); else it is not judged, and
-why is told.  The same holds of the rules and checks of scripts, which are not run then, of the
-final model and of karma.
+Some facts are not kept, above all the text.  A rule that asks for one, itself or by way of another
+rule, keeps its old result if the policy of that time asked the same
+(`recheck.rule_fingerprints`); otherwise it is not judged, and the reason is reported.  The same
+holds for the rules and checks of scripts, which are then not run, for the final model and for
+karma.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ class RuleIndex:
         policy: to judge by.
 
     Attributes:
-        asks: what each rule asks (`recheck.asks`).
+        asks: what each rule asks (`recheck.rule_fingerprints`).
         rules: those switched on.
         checks: findings of scripts, in the order in which these tell them.
     """

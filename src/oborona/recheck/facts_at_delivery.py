@@ -1,8 +1,8 @@
-"""The facts of a message as they were when it was judged, out of its journal entry: pure.
+"""Restores the facts of a message as they were when it was judged, from its journal entry: pure.
 
-What an entry has not got (the text above all, which is the mailbox's to keep; a fact that is
-younger than the entry; facts that were too large) stands there as something that nothing can be
-asked of: a rule that needs it fails, by name, and is told as not judged.  It is never guessed.
+An entry may lack facts: the text is never kept, a fact may be newer than the entry, or the facts
+were too large.  A missing fact is an object that fails when it is read: a rule that needs it
+fails, by name, and is reported as not judged.  It is never guessed.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""The facts of a journaled message with the counts of now: what was known of it then, and what is
-known of its pieces by now.
+"""The facts of a journaled message with today's counts: its facts at delivery, and what is known of
+its hashes by now.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ async def facts_now(
     """Return the facts of then with the counts of now, and faults for the log.
 
     Args:
-        then: as the journal has them (`recheck.then`).
+        then: as the journal has them (`recheck.facts_at_delivery`).
         pieces: of the message (`pieces_of`).
         policy: in force.
         site: whose counters are read.

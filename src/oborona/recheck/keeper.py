@@ -1,9 +1,9 @@
-"""The keeper: what must be done on a clock and by one process alone.
+"""The keeper: maintenance on a clock, by one process alone.
 
 The journal, its index and the moves are kept within their age and number, in steps of milliseconds
-with pauses between, so that workers never wait for it. A clock that jumped by more than a day,
-either way, also against the newest entry at the start, is not believed until the new time has
-lasted an hour; until then nothing is purged.
+with pauses between, so that workers never wait for it.  A clock that jumped by more than a day,
+either way, also against the newest entry at the start, is not trusted until the new time has lasted
+an hour; until then nothing is purged.
 """
 
 from __future__ import annotations

@@ -1,16 +1,15 @@
-"""What the second look moves, copy by copy: written down before a mailbox is touched, and settled
-after.
+"""The store of moves, copy by copy: written before a mailbox is touched, and settled after.
 
     decided ── issue ──▶ issued ── settle ──▶ done ── the move that takes it back is done ──▶ undone
        ▲                   │  │
        └────── again ──────┘  └─────────────▶ kept (its reader's, or gone) · failed
 
-A copy is decided about once in each direction, whoever asks and however often; what an admin takes
-back is never decided anew.  The moves of one copy are made one after the other, in the order in
-which they were decided.  A process that died left `issued` behind: who comes next asks the mailbox
-about those before anything else.
+A copy is decided once in each direction, however often it is rechecked; a move that an admin took
+back is never decided again.  The moves of one copy are made one after the other, in the order of
+their decisions.  A process that died leaves moves `issued`: the next process asks the mailbox about
+those first.
 
-Any number of processes use the file: the one that moves, and tools that look and take back.
+Any number of processes use the file: the one that moves, and the tools that list and take back.
 """
 
 from __future__ import annotations

@@ -1,11 +1,10 @@
 """The file of moves: its tables and their versions, and how it is opened.
 
     move      one row for each copy that is, was, or was to be moved
-    cursor    how far the second look has followed what it follows, by name
-    pause     one row while the second look stands still
+    cursor    how far the recheck has read each source that it follows, by name
+    pause     one row while the recheck is paused
 
-WAL with synchronous=FULL: what is said to be on its way is on the disk before the mailbox is
-touched.
+WAL with synchronous=FULL: a move is on the disk as issued before the mailbox is touched.
 """
 
 from __future__ import annotations

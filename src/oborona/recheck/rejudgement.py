@@ -1,9 +1,9 @@
-"""A journaled message judged again by another policy, from what was known of it when it came: pure.
+"""Judges a journaled message by another policy, from what was known of it at delivery: pure.
 
-Everything that decides is asked again, in the order of all verdicts (`oborona.policy.verdict`).
-DNS lists are weighed by the codes that they answered then, other engines by their words of then.
-Signatures are taken as they were found, since looking for others needs the text.  What can't be
-judged is told, and the verdict with what that could make of it.
+All steps of a verdict are repeated in their order (`oborona.policy.verdict`).  DNS lists are
+weighed by the codes that they answered then, other engines by their answers of then.  Signatures
+are taken as they were found, since a search needs the text.  Rules that can't be judged are
+reported, and with them the verdicts that they could lead to.
 """
 
 from __future__ import annotations
@@ -75,14 +75,14 @@ class Rejudger:
 
         Args:
             entry: as the journal has it.
-            fingerprints: what each rule asked then (`recheck.asks`); None = not known.
+            fingerprints: what each rule asked then (`recheck.rule_fingerprints`); None = not known.
             facts: to judge by; None = those of then.
             stage: whose rules, and those before it, are asked.
             young: whether the counters' memory is (`oborona.policy.memory_age`); None = as it was
                 then.
 
         Returns:
-            None where nothing can be said: `recheck.then.why_not`.
+            None where nothing can be said: `recheck.facts_at_delivery.why_not`.
         """
         facts = facts or facts_then(entry)
         if facts is None or entry.kept is None:

@@ -1,8 +1,6 @@
-"""What each rule of a policy asks, as a hash: by it, rules of two policies are told to be the same
-question; pure.
+"""The fingerprint of each rule of a policy: equal fingerprints ask the same question; pure.
 
-A rule asks what it says itself, and what the rules and conditions say that it names, and those that
-they name.
+It covers the rule itself and all rules and conditions that it names, directly or through others.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""Whether an event counts for all.
+"""Decides whether an event counts for all.
 
     no rule fires    it counts, with the weight of its person
-    a rule fires     it does not; the person's own lists may follow it all the same
+    a rule fires     it does not count; the person's own lists may still follow it
 
-A trap and the site's own word are believed as they are: both are the admin's.
+Trap hits and the site's own reports always count: both are the admin's.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Rules that look at what everybody says of messages alike.
+"""Rules that look at all reports of a campaign.
 
-What a robot can add to a campaign must not silence those who are believed: sums of what is believed
-decide, and what strangers say beside them changes nothing for who is known.
+Robots that join a campaign must not silence trusted people.  So sums of accepted reports decide,
+and strangers' reports beside them change nothing for known people.
 """
 
 from __future__ import annotations

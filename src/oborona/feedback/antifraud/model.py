@@ -1,4 +1,4 @@
-"""What is asked about an event, and what is answered."""
+"""The question and the answer of antifraud: an event's circumstances, and the belief in it."""
 
 from __future__ import annotations
 

@@ -1,16 +1,14 @@
-"""What a campaign turned out to be, and who had said so.
+"""The outcome of a campaign, spam or not, and who had reported it rightly.
 
-    1. the site's own word, the latest      an admin looked
-    2. a trap                               spam
-    3. two proven people or more, who agree      what they say, with three times the weight of those
-       who are believed and say the opposite;
-                                                 that it is not spam also with no less than the
-                                                 weight of strangers, and not where known people
-                                                 contest it
+    1. the site's own report    the latest: an admin looked at it
+    2. a trap hit               spam
+    3. proven people            two or more who agree, with three times the weight of the accepted
+                                people who disagree; "not spam" also needs no less than the weight
+                                of strangers, and that known people do not contest it
 
-Else nothing is known.  Persons who are not proven settle nothing, however many they are: else
-strangers could make each other trusted.  Nobody is their own witness, and who only says what is
-known already is not right for it.
+Otherwise the outcome is unknown.  People who are not proven decide nothing, however many they are:
+else strangers could make each other trusted.  Nobody is their own witness, and a report of what is
+known already earns no trust.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Rules that look at who says it."""
+"""Rules that look at the reporter."""
 
 from __future__ import annotations
 

@@ -1,15 +1,15 @@
-"""What was believed, and would not be with what is known now: taken back, exactly.
+"""Withdraws reports that were accepted and would not be with what is known now, exactly.
 
-The order in which people speak is chance, or a robot's choice.  So each word that was believed is
-held again to all that was said of its campaign, before and after:
+The order of reports is chance, or a robot's choice.  So each accepted report is checked again
+against all reports of its campaign, earlier and later:
 
-    pardons       of what came to a trap, or turned out to be spam; in a burst, where complaints
-                  stand against it; what goes beyond the part that complaints may be answered with
-    complaints    of strangers, where proven people of as much weight pardon and hardly any known
-                  person complains; of anybody, where the site says that it is not spam
-    both          of persons who were wrong too often meanwhile, unless they were right here
+    pardons       of trap mail and of proved spam; in a burst, if there are complaints against it;
+                  beyond the share of the complaints' weight that pardons may have
+    complaints    of strangers, if proven people of as much weight pardon and hardly any known
+                  person complains; of anybody, if the site says that it is not spam
+    both          of people who were wrong too often since, unless they were right here
 
-Nothing that is not believed becomes believed here: the person may say it again, and others will.
+No refused report becomes accepted here: the person may repeat it, and others will report.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Reasons to refuse a report, each with a name.  One that fires is enough; all that fire are named.
+"""The rules that refuse a report, each with a name.  One is enough; all that fire are named.
 
-A rule looks at the event itself (`event_rules`), at its person (`person_rules`), or at all that was
-said of the campaign (`campaign_rules`).
+A rule looks at the event itself (`event_rules`), at its person (`person_rules`), or at all events
+of the campaign (`campaign_rules`).
 """
 
 from __future__ import annotations

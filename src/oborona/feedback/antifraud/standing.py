@@ -1,16 +1,16 @@
-"""Of whom nothing is known, and who is known well: how far a person may be believed.
+"""The trust in a reporter, from newcomer to proven.
 
     weight = (right + 4 * 0.3) / (right + 3 wrong + 4)      0.3 of a newcomer, 0.72 after 6
-    campaigns rightly told, 0.17 after one wrongly
+    campaigns reported rightly, 0.17 after one wrongly
 
-    young    the first thing that the person did with their mail is less than 14 days ago, or
-             nothing is known at all
+    young    the person's first action with their mail is less than 14 days ago, or nothing is known
+             of them at all
     known    not young
-    proven   known, the first deed 30 days ago or more, and a weight of 0.7
+    proven   known, the first action 30 days ago or more, and a weight of 0.7
 
-Trust grows slowly and goes quickly, as that of reporters in Cloudmark's Trust Evaluation System: a
-person is right who agrees with those that are trusted already.  Who agrees with strangers has shown
-nothing, else strangers would make each other trusted.
+Trust grows slowly and falls quickly, as in Cloudmark's Trust Evaluation System: a person is right
+who agrees with people that are trusted already.  Agreement with strangers earns nothing, else
+strangers would make each other trusted.
 
 Source: V. Prakash, A. O'Donnell, Fighting Spam with Reputation Systems, ACM Queue 3(9), 2005.
 """

@@ -1,13 +1,13 @@
-"""How often one person may complain or pardon on one day, from what all people did on the day
-before.
+"""Daily limits on one person's complaints and pardons, from all people's numbers of the day before.
 
-    median + 9 * 1.4826 * the median distance from it, 1 at least     of those who complained at
-    all, and of 20 more who did so once not below 20 complaints and 10 pardons
-    few do so much; a site of five people has no other measure not above 100 and 50, and not above
-    twice the day before            however many robots there are
+    median + 9 * max(1, 1.4826 * MAD)    of those who complained at all, and of 20 more who did so
+                                         once; MAD is the median absolute deviation
+    at least 20 and 10           complaints and pardons: few people have more, and a site of five
+                                 people has no other measure
+    at most 100 and 50           and at most twice the day before, however many robots there are
 
-Median and median distance do not move for one heavy user; robots move them when they are more than
-half of all who speak, and then by steps that are seen in the history, and up to a limit.
+One heavy user moves neither median nor MAD.  Robots move them once they are more than half of all
+reporters; then the limits rise in steps that the history shows, up to a maximum.
 """
 
 from __future__ import annotations

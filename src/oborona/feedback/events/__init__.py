@@ -1,3 +1,1 @@
-"""What people, traps and sites say of messages: written down before it is acknowledged, believed
-later.
-"""
+"""Feedback events of people, traps and sites: stored before the acknowledgement, decided later."""

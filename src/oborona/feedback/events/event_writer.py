@@ -1,9 +1,9 @@
-"""Events of many doors, written down together: one transaction, and one wait for the disk, for all
-that came while the last was written.
+"""Writes the events of many doors together: one transaction, and one wait for the disk, for all
+that came while the last one was written.
 
-`take` returns once the event is on the disk.  What can't be written is said to whoever handed it
-in, and is theirs to hand in again; nothing that was acknowledged is lost.  At most `WAITING` events
-and `WAITING_BYTES` of them wait; whoever comes then waits for room, `PATIENCE_S` at most.
+`take` returns once the event is on the disk.  A failed write is reported to the caller, who may
+retry; no acknowledged event is lost.  At most `WAITING` events and `WAITING_BYTES` wait; further
+callers wait for room, `PATIENCE_S` at most.
 """
 
 from __future__ import annotations

@@ -1,12 +1,12 @@
-"""What a client of POST /feedback says, as an event.  Pure.
+"""Reads the body of POST /feedback as an event.  Pure.
 
     application/json   {"what": "complaint", "person": "joe@example.org", "id": "...", "raw": "...",
                        "time": 1790000000}
-    message/rfc822     the message itself, the other words behind the question mark:
+    message/rfc822     the message itself; the other values are in the query:
                        /feedback?what=complaint&person=joe@example.org
 
-`id` is X-Mras-Id as the message carries it; `raw` the message in base64.  One of both is needed; of
-a message, its own X-Mras-Id counts where `id` is not given.
+`id` is the message's X-Mras-Id; `raw` the message in base64.  One of both is needed; if `id` is
+missing, the X-Mras-Id within the message counts.
 """
 
 from __future__ import annotations

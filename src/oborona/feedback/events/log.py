@@ -1,11 +1,11 @@
-"""The log of events: written by doors, decided by whoever believes, read by all.
+"""The log of events: written by doors, decided by the event processor, read by all.
 
 Any number of processes use one file.
 
-An event is there once its transaction is on the disk, whatever happens afterwards.  Deciding it is
-another transaction, and doing what follows from it a third: `turn` says how often it was decided,
-`note_done` which of these decisions has its effects.  Whoever is killed in between leaves
-`note_done` behind `turn`, and the effects are done again, each of which happens once for each turn.
+An event is durable once its transaction is.  Deciding it is a second transaction, carrying it out a
+third.  `turn` counts the decisions of an event, `note_done` records which of them was carried out.
+A process that is killed leaves `note_done` behind `turn`; the effects are then made again, each of
+them once for a turn.
 """
 
 from __future__ import annotations

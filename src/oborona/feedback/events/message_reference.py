@@ -1,5 +1,5 @@
-"""From what a mail store says of a message to an event: which message it was, and whose mail
-address the mailbox user has.
+"""Turns what a mail store reports into an event: which message it was, and the mail address of the
+mailbox user.
 """
 
 from __future__ import annotations

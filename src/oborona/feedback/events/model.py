@@ -1,4 +1,4 @@
-"""One thing that was done with a message: who, which message, what, when, from where."""
+"""Feedback events: who did what with which message, when, and how it was reported."""
 
 from __future__ import annotations
 

@@ -1,10 +1,10 @@
-"""How much of a person's messages is kept: what one mailbox hands in does not fill the disk.  Pure:
-time comes as an argument.
+"""Quota for stored raw messages, so that one mailbox does not fill the disk.
 
-Each person has room for `HOUR_BYTES` of messages, and gets as much again in each hour; so have all
-traps together, for `TRAPS_BYTES`: whoever knows one can send to it without end.  Who has none left
-is heard all the same: a message of the journal is known by its id, of any other the beginning is
-kept.
+Pure: time comes as an argument.
+
+Each person may store `HOUR_BYTES`, refilled every hour; all traps together `TRAPS_BYTES`, for a
+known trap can be sent any amount of mail.  An event over the quota is still taken: a message in the
+journal is known by its id, and of any other the beginning is stored.
 """
 
 from __future__ import annotations

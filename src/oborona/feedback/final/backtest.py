@@ -1,13 +1,12 @@
-"""Sorted mail, played through the real scan in the order in which it came: what was known of each
-message at its moment.
+"""Backtest: sorted mail is run through the real scan in the order in which it came, with what was
+known at each message's time.
 
-    for each message: scan, as the daemon would → remember what was seen → count it by its verdict →
-    people's word of earlier ones comes in
+    for each message: scan, as the daemon would → remember its features → count it by its verdict →
+    apply the labels of earlier messages
 
-People's word teaches the content model and, where the verdict was wrong, counts as a complaint or a
-pardon.  A message is always judged before anything of it is counted or learned, so that facts are
-as honest as in life.  Nobody is asked on the network: what the DNS would have said of old mail is
-not what it said then.
+A label teaches the content model and, if the verdict was wrong, counts as a complaint or a pardon.
+Every message is judged before anything of it is counted or learned, so that its facts are those of
+live mail.  The network is not asked: today's DNS does not answer as it did for old mail.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""The model on meaning while sorted mail is played through: each message is judged by the weights
-that the mail before it gave.
+"""The model on meaning during a backtest: each message is scored by the weights that earlier mail
+gave.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""A message as it came to the door, as far as the one in a mailbox still tells.
+"""Restores a message to the form in which it was received, as far as the mailbox copy shows it.
 
-What is written after delivery says where a message was collected, and often what a filter, ours
-among them, made of it.  A model that is trained on that has learned the answer, not the mail; and
-nobody at the door sees it.
+Headers that are added after delivery tell the mailbox and often the verdict of a filter, ours
+included.  A model that is trained on them learns the answer instead of the mail, and a scan never
+sees them.
 """
 
 from __future__ import annotations

@@ -1,16 +1,16 @@
-"""Training the final model, in time order: what is judged was never trained on, nor anything that
-came after it.
+"""Trains the final model, in time order: an example is never scored by a model that was trained on
+it or on later ones.
 
     |------ trained ------|- stops it -|---- judged ----|     five times, the first part longer
-    |---------------------- trained ---------------------|    the model itself, with as many
-                                                              trees as were best, in the middle
+    |---------------------- trained ---------------------|    the model itself, with the median of
+                                                              the best numbers of trees
 
-Spam and good mail weigh the same together, whatever their numbers.  Probabilities of a fold are
-calibrated by what stopped its training, those of the model itself by all that was judged.  The same
-examples give the same model, with the same version of the library.
+Spam and ham have the same total weight.  A fold's probabilities are calibrated on the part that
+stopped its training, those of the model itself on all judged parts.  The same examples give the
+same model, with the same version of the library.
 
-Known limit: the model itself has more to learn from than the folds whose words calibrate it, so
-that it is rather better than it says.
+Known limit: the model itself learns from more examples than the folds that calibrate it, so it is
+rather better than its probabilities say.
 """
 
 from __future__ import annotations

@@ -1,1 +1,1 @@
-"""What was said is decided on, and what follows from it is done, once each."""
+"""Events are decided, and each decision is carried out once."""

@@ -1,6 +1,4 @@
-"""What an admin teaches leaves its line in the log of events: decided, and done, as it is written
-down.
-"""
+"""Records what an admin teaches in the log of events, as decided and done at once."""
 
 from __future__ import annotations
 

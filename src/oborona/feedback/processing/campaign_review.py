@@ -1,5 +1,5 @@
-"""A campaign is gone over again: what was believed and would not be any more is taken back, and the
-records of its persons follow from what it turned out to be.
+"""Reviews a campaign: reports that would no longer be accepted are withdrawn, and its reporters'
+records follow from the campaign's outcome.
 """
 
 from __future__ import annotations

@@ -1,10 +1,9 @@
-"""Campaigns: events about messages that are nearly the same.
+"""Campaigns: groups of events about near-duplicate messages.
 
-A campaign is known by the pieces of the first message that somebody spoke of: its text, its
-template, the values of its fingerprint; of a message without text its files and pictures.  Another
-message is of it that shares the text or template, or so many values as near-duplicates do.  Links
-and senders tie nothing together: everybody can put another's link into a message of theirs, and
-would be judged together with it.
+A campaign is identified by the hashes of its first reported message: text, template and fingerprint
+values, or files and pictures if there is no text.  A message belongs to it that shares the text or
+template, or as many values as near-duplicates do.  Links and senders do not join messages: anybody
+can put another's link into a message, and both would be judged together.
 
 All functions work within the caller's transaction on the log of events.
 """

@@ -1,16 +1,16 @@
-"""What follows from decided events is done: words that are learned and counted, people's own lists,
-reads, and spam that is counted no more.
+"""Carries out decided events: labels that are learned and counted, people's own lists, reads, and
+spam that is no longer counted.
 
-    it counts for all       a word with the weight of the belief; its message's pieces count from
-                            `LEAST_COUNTED` on, once a day for each voice (`voices.py`)
-    it is the person's own  a word that teaches their own weights alone, and their own list,
-                            whatever others may believe
-    a pardon that counts    takes back what the verdict had counted as spam, once for each message
-    neither                 what followed from an earlier decision is taken back; entries of the
-                            person's own list stay while it is their own
+    accepted for all      a label with the weight of the belief; its message's hashes are counted
+                          from `LEAST_COUNTED` on, once a day for each voice (`voices.py`)
+    own mail              a label that trains the person's own weights alone, and their own list;
+                          other people's reports do not matter
+    an accepted pardon    subtracts what the verdict had counted as spam, once for each message
+    neither               the effects of an earlier decision are undone; entries of the person's
+                          own list stay as long as it is their own mail
 
-Every one of these carries the mark of the decision that it follows from, and happens once for each:
-who is killed in between does all of it again.
+Every effect carries the mark of its decision and is made once for it: a process that is killed
+repeats all of them.
 """
 
 from __future__ import annotations

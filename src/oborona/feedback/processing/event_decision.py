@@ -1,8 +1,7 @@
-"""One event is decided: its circumstances are gathered, antifraud is asked, and what was decided is
-written down with what it changes for the next.
+"""Decides one event: gathers its circumstances, asks antifraud, and writes the decision down with
+what it changes for later events.
 
-All within one transaction on the log of events, so that each event sees all those that were decided
-before it.
+One transaction on the log of events, so that each event sees all earlier decisions.
 """
 
 from __future__ import annotations

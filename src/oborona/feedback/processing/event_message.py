@@ -1,12 +1,12 @@
-"""Which message an event is about, and what is known of it.
+"""Finds the message of an event, and what is known of it.
 
-    by our id    the journal's entry: its pieces count, its facts say who sent it
-    by raw copy  what the copy itself shows; it is anybody's word
-    by name      reads and deletions come with a Message-ID alone: the newest message of that name
-                 that went to this person
+    by our id    the journal's entry: its hashes count, its facts tell the sender
+    by raw copy  what the copy itself shows; anybody could have written it
+    by name      reads and deletions come with a Message-ID alone: the newest message with that id
+                 that was delivered to this person
 
-An id of ours above another message speaks for nothing that stands there: the Message-ID must be the
-same, and the text nearly.
+Our id may have been copied onto another message.  So it is used only if the Message-ID is the same
+and the text nearly so.
 """
 
 from __future__ import annotations

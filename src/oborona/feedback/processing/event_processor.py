@@ -1,18 +1,17 @@
-"""Decides what was said, in the order in which it was written down, and does what follows.
+"""Decides events in the order in which they were recorded, and carries out what follows from them.
 
 Some events at a time, beside the trainer.
 
-    resolve   which message each event is about: its journal entry, its raw copy            outside
-              of any transaction: it takes milliseconds
-    decide    circumstances, antifraud, decision                                            one
-              transaction on the log of events
-    follow    words, own lists, reads; then noted as done                                   each
-              once for a decision, whoever is killed when
-    look      a campaign again, with what was said since
-    propose   signatures, of campaigns that several people complain of
-    tidy      raw copies, events and campaigns of long ago
+    resolve   find each event's message: its journal entry, its raw copy; outside of any
+              transaction, as it takes milliseconds
+    decide    circumstances, antifraud, decision; one transaction on the log of events
+    follow    labels, own lists, reads, then the note that they are done; each once for a decision,
+              even if the process is killed
+    review    the campaign again, with all events so far
+    propose   signatures of campaigns that several people complained of
+    tidy      delete old raw copies, events and campaigns
 
-An event that makes our own code fail is decided as unreadable: it must not stop those behind it.
+An event on which our own code fails is decided as unreadable, so that later events go on.
 """
 
 from __future__ import annotations

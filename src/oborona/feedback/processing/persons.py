@@ -1,5 +1,5 @@
-"""What is known of persons who speak: how often they did, since when, and how often they were
-right; and what is usual on a day.
+"""The record of each reporter: since when and how often they reported, how often they were right,
+and what is usual on a day.
 
 All functions work within the caller's transaction on the log of events.
 """

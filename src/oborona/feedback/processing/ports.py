@@ -1,4 +1,4 @@
-"""What whoever believes asks of others: the journal, people's own lists, the book of signatures."""
+"""What event processing needs: the journal, people's own lists, the book of signatures."""
 
 from __future__ import annotations
 

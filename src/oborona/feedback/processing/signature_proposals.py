@@ -1,5 +1,5 @@
-"""Signatures are proposed of a campaign that several people complain of: from their raw copies, for
-a person to decide about.
+"""Proposes signatures for a campaign that several people complained of, from its raw copies; a
+person decides about them.
 """
 
 from __future__ import annotations

@@ -1,13 +1,13 @@
-"""The index's files on the disk: which of them count, and up to where the journal is in them.
+"""The index's files on the disk: which of them count, and how far they cover the journal.
 
     index.json           the list: the place up to which the journal was followed, and the files
                          that count
     HOUR-NUMBER.pieces   `index_segment`
 
-A file counts once it is in the list, and the list is changed as a whole: whoever is killed leaves
-files that are in no list, which the next start deletes, and goes on from the place that the list
-has.  Files of one hour are merged when eight of like size have come together, and all of an hour
-that is over: so each row is written some four times, and an old hour is one file.
+A file counts once it is in the list, and the list is replaced as a whole.  A process that is killed
+leaves files outside of the list: the next start deletes them and goes on from the list's place.
+Files of one hour are merged when eight of like size have come together, and all of them when the
+hour is over: each row is written some four times, and an old hour is one file.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Keeps an index up with its journal, in one event loop.
 
-What it does to files is done on a thread of its own.
+File work runs on a thread of its own.
 """
 
 from __future__ import annotations

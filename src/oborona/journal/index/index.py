@@ -1,16 +1,16 @@
-"""From a piece to the recent messages that carry it: follows the journal, a fraction of a second
-behind it.
+"""The index from a hash to the recent messages that carry it; it follows the journal, a fraction of
+a second behind.
 
-    journal ── arrivals, in the order in which they were written ──▶ rows in memory ── some seconds
-    ──▶ files of an hour ──▶ merged
+    journal ── arrivals, in the order in which they were written ──▶ rows in memory
+            ── some seconds ──▶ files of an hour ──▶ merged
 
-A row is the hash of a piece and the id of a message.  Rows are only ever added, in thousands, and
-go with their hour: sorted files take a twentieth of the time that a table of SQLite takes
-(docs/adr/0031).  Nothing in them can't be had again from the journal, so whatever is wrong with
-them, they are deleted and the journal is followed anew.
+A row is a hash and the id of a message.  Rows are only added, in thousands, and deleted with their
+hour: sorted files take a twentieth of the time of an SQLite table (docs/adr/0031).  The journal has
+all their data: if anything is wrong with the files, they are deleted and the journal is followed
+from the start.
 
-One process has the index, and one thread at a time calls what changes it; `find` may be called from
-another meanwhile.
+One process has the index, and one thread at a time may change it; `find` may be called from another
+meanwhile.
 """
 
 from __future__ import annotations

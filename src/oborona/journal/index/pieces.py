@@ -1,12 +1,12 @@
-"""Which pieces of a message the index knows it by: those that copies of a campaign share, or that
-an admin, a list or a person may speak of.
+"""Chooses the hashes by which the index knows a message: those that copies of a campaign share, or
+that an admin, a list or a person may name.
 
 A message has some seventy shingles.  Left out are those that half of all mail shares (language,
 country, program, form of the message), those that say little alone (opening and closing, names of
-files), what is counted of pairs, and most values of a fingerprint: near-duplicates share a quarter
-of 32 values and more, so of eight values, always the same eight, one at least is shared by nine in
-ten copies that share no more than that quarter, and by nearly all others; exact copies meet by
-their template besides.
+files), those of pairs, and most values of a fingerprint.  Near-duplicates share a quarter of 32
+values and more; of eight values, always the same eight, at least one is shared by nine in ten
+copies that share no more than that quarter, and by nearly all others; exact copies are also found
+by their template.
 """
 
 from __future__ import annotations

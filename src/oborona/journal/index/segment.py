@@ -11,9 +11,9 @@ Written once, never changed.
     ids      u64 each, ascending among those of one hash
 
 All numbers are little-endian.  A file is mapped, not read: a hash is found by bisection, which
-touches some twenty pages.  Its length and its header are looked at when it is opened, its sums when
-it is merged: what a rotten page gives is at worst a message that has not the piece, which who looks
-at the message sees, or one that is missing.
+touches some twenty pages.  Length and header are checked when it is opened, the sums when it is
+merged.  A damaged page gives at worst a message without the hash, which the caller sees when it
+looks at the message, or misses one.
 """
 
 from __future__ import annotations

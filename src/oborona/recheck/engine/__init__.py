@@ -1,3 +1,1 @@
-"""The second look at delivered messages: judged again with what is known now, decided copy by copy,
-moved.
-"""
+"""The recheck's engine: delivered messages are judged again, decided copy by copy, and moved."""

@@ -1,7 +1,7 @@
-"""The looks by the clock: each message that was accepted is looked at so many seconds after it was
-judged, in the order of the ids; pure.
+"""Rechecks by the clock: each accepted message is looked at so many seconds after it was judged, in
+the order of the ids; pure.
 
-Who was away comes late; what is late by more than `LATE_S` is given up, so that the newest mail
+After a pause it comes late; what is late by more than `LATE_S` is skipped, so that the newest mail
 does not wait for the oldest.
 """
 

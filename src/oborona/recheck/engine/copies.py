@@ -1,15 +1,14 @@
-"""Which copies of a message go where now that its verdict may be another: pure.
+"""Decides which copies of a message are moved now that its verdict may be another: pure.
 
 A copy is moved only for what the policy says of the message, and only if that is certain:
 
-    to the spam folder   the mildest verdict of now is not accept, and the verdict of then was, both
-                         by the lists of its reader
-    to the inbox         the severest verdict of now is accept, it was filed as spam, or moved there
-                         by us, and what was learned since has a name
+    to the spam folder   today's mildest verdict is not accept, the verdict at delivery was; both by
+                         the lists of its reader
+    to the inbox         today's severest verdict is accept, it was filed as spam or moved there by
+                         us, and what was learned since has a name
 
-It stays where its reader has opened or moved it, where their own list decides, and where it was
-decided about before and did not come to a move: what a mailbox refused once, or an admin took back,
-is not tried again.
+It stays if its reader has opened or moved it, if their own list decides, or if an earlier decision
+did not lead to a move: what a mailbox refused once, or an admin took back, is not tried again.
 """
 
 from __future__ import annotations

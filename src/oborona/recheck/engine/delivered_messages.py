@@ -1,7 +1,7 @@
-"""The journal as the second look reads it: many messages at once, and of most only as much as a
-glance needs.
+"""The recheck's view of the journal: many messages at once, most of them only with what the
+prefilter needs.
 
-What is damaged in it is passed over: one row that can't be read hides no other.
+Damaged rows are skipped: one that can't be read hides no other.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
-"""What was learned of a message since it was judged, apart from all that was merely counted: pure.
+"""What was learned of a message since it was judged, apart from what was merely counted: pure.
 
-People's words on its text, links, files and sender, and what analysts have pinned.  How often
-anything was seen is that of then, and so is the spam that was counted: mail that came since speaks
-for nobody.
+That is reports on its text, links, files and sender, and manual overrides (pins).  How often
+anything was seen, and how often as spam, is taken as of then: later mail speaks for nobody.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""How much the second look does, and for how long."""
+"""Limits of the recheck: how much it does, and for how long."""
 
 from __future__ import annotations
 

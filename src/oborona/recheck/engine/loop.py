@@ -1,16 +1,15 @@
-"""The second look itself: changes and the clock in, moves out.
+"""The main loop of the recheck: changes and the clock in, moves out.
 
 In one event loop, some messages at a time.
 
-    changes → work → the newest messages that carry them (index)  ┐
-    late finds                                                     ├→ a glance → judged again →
-        runaway? → decided
-    the clock  → messages whose time has come (journal)            ┘
+    changes    → jobs → the newest messages that carry them (index) ┐
+    late finds                                                      ├→ prefilter → judged again →
+    the clock  → messages whose time has come (journal)             ┘  runaway? → decided
 
-Of four steps one is the clock's.  After each step it rests, so that it is busy for no more than its
-share of a core.  Where a store can't be read it says so, once, and tries that step again later:
-nothing is passed over.  It adds nothing to the counters: they have people's words by now, and a
-verdict that rests on those would count them a second time.
+One step in four is the clock's.  After each step the loop rests, so that it takes no more than its
+share of a core.  If a store can't be read, the loop logs that once and repeats the step later:
+nothing is skipped.  It adds nothing to the counters: they have the reports by now, and a verdict
+that rests on those would count them a second time.
 """
 
 from __future__ import annotations

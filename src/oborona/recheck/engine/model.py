@@ -1,6 +1,4 @@
-"""The words of the second look: why it looks, what it takes up, what it finds, and what it asks of
-the world.
-"""
+"""The data of the recheck: causes, candidates, results, and the interfaces that it needs."""
 
 from __future__ import annotations
 
@@ -45,7 +43,7 @@ class MessageBrief(NamedTuple):
     id: int
     policy_version: str
     shingles: tuple[Shingle, ...]
-    kept: bytes | None  # packed (`recheck.kept`)
+    kept: bytes | None  # packed (`journal.evidence`)
 
 
 class ReaderAction(NamedTuple):

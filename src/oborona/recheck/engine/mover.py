@@ -1,9 +1,9 @@
-"""The moves that were decided, made: written down as on their way, asked of the mailboxes in
-batches, settled by what those say.
+"""Makes the moves that were decided: written down as issued, sent to the mailboxes in batches,
+settled by their answers.
 
-Who is killed in between leaves moves that are on their way; they are made again first, and a
-mailbox tells what was moved already as moved.  A mailbox that is busy or away is asked again, later
-each time, until the message is too old to be moved.
+A process that is killed leaves issued moves; they are made again first, and a mailbox reports a
+move that was made already as done.  A mailbox that is busy or away is asked again, later each time,
+until the message is too old to be moved.
 """
 
 from __future__ import annotations

@@ -1,18 +1,17 @@
-"""Why a message that was filed is good now: what was learned since, by name; pure.
+"""The reasons why a filed message is good now: what was learned since, by name; pure.
 
-Counts that rose are no reason.  So the message is judged by what was counted of it when it came,
-with nothing of now but what somebody has said or changed:
+A risen count is no reason.  So the message is judged by its counts at delivery, with only those
+changes since that somebody has said or made:
 
-    people      not-spam reports, and complaints that were taken back, of its text, links, files and
-                sender
-    lists       an entry that lets it in, or one that no longer keeps it out
-    policy      a rule that is gone, asks something else, weighs less or is on trial; a threshold;
-                what a list or a cap weighs
+    people      not-spam reports, and withdrawn complaints, on its text, links, files and sender
+    lists       an entry that allows it, or one that no longer denies it
+    policy      a rule that is gone, asks something else, weighs less or is in shadow mode; a
+                threshold; the weight of a list, the cap of a group
     signatures  one that is gone, or one for it
-    pins        an analyst's word on its sender or what it carries
+    pins        a manual override on its sender or on what it carries
 
-`recheck.engine.learned` gives those counts; what of all this made the difference is told by
-`reasons`.  Where nothing of it did, the message stays where it is.
+`recheck.engine.learned_counts` gives those counts; `reasons` names the changes that made the
+difference.  If none did, the message stays where it is.
 """
 
 from __future__ import annotations
@@ -64,7 +63,7 @@ def reasons(
         facts: the same with what was learned since.
         rejudged: what is said of it by these.
         policy: in force.
-        asked: what each rule of the policy of then asked (`recheck.asks`); None = not known.
+        asked: the rule fingerprints of the policy of then; None = not known.
         asks: what each rule asks now.
         pinned: what analysts say of its pieces.
         cause: why it was looked at.

@@ -1,10 +1,10 @@
-"""A cheap first look: whether what is counted of a message's pieces has moved far enough since it
-was judged to judge it again; pure.
+"""The prefilter: whether the counts of a message's hashes have moved far enough since it was judged
+to judge it again; pure.
 
-What speaks for or against a message (spam, complaints, pardons, traps) has moved when it grew or
-shrank by more than a quarter, the first one included; how much was seen, when it is more than twice
-as much and four messages more.  Less than that changes no verdict that is not on the line already,
-and a sender of thousands of messages a day gets one complaint more every minute.
+Evidence (spam, complaints, pardons, traps) has moved when it grew or shrank by more than a quarter,
+the first one included; the number seen, when it is more than twice as much and four messages more.
+Smaller changes affect only verdicts near a threshold, and a sender of thousands of messages a day
+gets one complaint more every minute.
 """
 
 from __future__ import annotations

@@ -1,12 +1,11 @@
-"""Messages judged a second time, many at once: the facts of then, the counts, reputations and lists
-of now.
+"""Judges messages a second time, many at once: the facts of delivery, with today's counts,
+reputations and lists.
 
-    counts of all their pieces in one call → a glance: what has hardly moved is left → judged → copy
-    by copy
+    counts of all their hashes in one call → prefilter: what has hardly moved is left → judged →
+    copy by copy
 
-The text is in the mailbox and not in the journal, so what needs it stays as it was found then:
-phrases, the content model's opinion.  Entities of new signatures are found by their shingles
-(`signed`).
+The journal does not have the text, so results that need it stay as they were: phrases, the content
+model's opinion.  Entities of new signatures are found by their shingles (`signed`).
 """
 
 from __future__ import annotations
@@ -75,7 +74,7 @@ class Rescorer:
     Args:
         site: whose counters, persons, pins and final model are asked.
         policy: in force.
-        asked: what each rule of a version of the policy asked (`recheck.asks`).
+        asked: what each rule of a version of the policy asked (`recheck.rule_fingerprints`).
         people: what persons did with messages.
         made: the moves so far.
         folders: of the site.

@@ -1,12 +1,12 @@
-"""Whether the second look is running away: a large share of mail about to be moved that no campaign
+"""Runaway protection: stops the recheck if it would move a large share of mail that no campaign
 explains; pure.
 
-A campaign is many messages alike, of which people complained, or a trap got some: however large it
-is, moving it is what we are for.  A rule that went wrong, a signature of two common words, a
-complaint that counted under everybody's web host are many messages that are not alike, or that
-nobody spoke of.  So what is counted here is every message about to be moved but those of campaigns:
-messages that share text or files with `ALIKE` others and have people's word behind them.  What
-counts is the last hour of decisions, against the mail that passed in the last hour.
+A campaign is many messages alike, with complaints or trap hits: moving it is the recheck's purpose,
+however large it is.  A broken rule, a signature of two common words or a complaint that counted
+under everybody's web host hits many messages that are not alike, or that nobody reported.  So all
+messages about to be moved are counted, except those of campaigns: messages that share text or files
+with `ALIKE` others and were reported.  The last hour of decisions is compared with the mail that
+passed in the last hour.
 """
 
 from __future__ import annotations

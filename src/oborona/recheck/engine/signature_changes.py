@@ -1,8 +1,7 @@
-"""Signatures that came or went since messages were judged, applied to what is kept of those: pure.
+"""Applies signatures that were added or removed since messages were judged to their evidence: pure.
 
-An entity is found by its shingle.  Phrases and patterns want the text, which the mailbox has and
-the journal has not: a new one is looked for in mail that comes, and in nothing that was delivered;
-one that is gone is taken out wherever it was found.
+An entity is found by its shingle.  Phrases and patterns need the text, which the journal does not
+have: a new one is searched for in new mail only; a removed one is taken out of all evidence.
 """
 
 from __future__ import annotations

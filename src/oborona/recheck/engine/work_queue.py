@@ -1,17 +1,15 @@
-"""What is to be looked at, in steps: every change becomes a job, which goes through the messages
-that carry its pieces, newest first; pure.
+"""The work queue: every change becomes a job, which goes in steps through the messages that carry
+its hashes, newest first; pure.
 
-A word on a campaign of 100,000 messages is a job of minutes, and the next word on it comes within a
-second.  So a job has two places in the messages:
+A report on a campaign of 100,000 messages is a job of minutes, and the next report on it comes
+within a second.  So a job has two positions in the messages:
 
-    head   begins at the newest whenever there is another word, and goes down to where the tail
-           began then
-    tail   goes on from where the head was, with two steps to the head's one the other way round: a
-           third of all steps
+    head   begins at the newest with every new report, and goes down to where the tail began
+    tail   goes on from where the head was; it gets a third of all steps, the head two thirds
 
-so that a new word meets the newest messages at once, and the oldest are reached however often
-somebody speaks.  Jobs of one cause that share a piece are one.  Of several jobs the newest has two
-steps of three, the others the third, in turn.
+so that a new report meets the newest messages at once, and the oldest are reached however often
+somebody reports.  Jobs of one cause that share a hash are joined.  Of several jobs the newest gets
+two steps of three, the others the third, in turn.
 """
 
 from __future__ import annotations

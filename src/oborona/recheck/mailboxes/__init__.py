@@ -1,3 +1,1 @@
-"""Mailboxes of readers: where a delivered message is now, and taking it to another folder before it
-is read.
-"""
+"""Readers' mailboxes: locate a delivered message and move it to a folder before it is read."""

@@ -1,17 +1,17 @@
-r"""Mailboxes of a Dovecot, by the HTTP API of its doveadm: the way that touches nothing but the
-letter.
+r"""Mailboxes of a Dovecot, by the HTTP API of its doveadm: no message but the letter is touched.
 
 A move is one batch of commands for one user:
 
-    flags add OboronaMoving     in the source    what is this letter, and nobody has opened
-    move                        in the source    what has OboronaMoving, and still nobody has opened
-    flags add OboronaMoved      in the target    what has OboronaMoving
+    flags add OboronaMoving     in the source    to this letter, if nobody has opened it
+    move                        in the source    what has OboronaMoving, if still nobody has opened
+                                                 it
+    flags add OboronaMoved      in the target    to what has OboronaMoving
     flags remove OboronaMoving  in the target
-    fetch                       in both          what is where now, which is the only thing that is
-                                believed
+    fetch                       in both          where the letter is now: the only result that
+                                                 counts
 
-Whoever was cut off in between leaves OboronaMoving, and the same commands given again bring the
-letter to its end.  No other message loses \Recent, and no IMAPSieve script runs.
+A batch that was cut off leaves OboronaMoving, and repeating it completes the move.  No other
+message loses \Recent, and no IMAPSieve script runs.
 
 Limits: `move` looks at the flags and then expunges: a reader who opens the letter in between, some
 milliseconds at most, has seen a message that is in the spam folder then.  Folders of other

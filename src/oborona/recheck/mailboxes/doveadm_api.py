@@ -1,12 +1,12 @@
-"""The HTTP API of Dovecot's doveadm: commands in, answers out, several in one request.
+"""The HTTP API of Dovecot's doveadm: several commands in one request, one answer each.
 
     POST URL    Authorization: X-Dovecot-API BASE64(KEY)
-    [["fetch", {"user": "joe", ...}, "0"], ...]  →  [["doveadmResponse", [{...}, ...], "0"],
-    ["error", {"exitCode": 67}, "1"], ...]
+    [["fetch", {"user": "joe", ...}, "0"], ...]
+    → [["doveadmResponse", [{...}, ...], "0"], ["error", {"exitCode": 67}, "1"], ...]
 
-A command that Dovecot 2.3 can't parse ends its process, and the answers to all others of the
-request with it; a command that fails half-way can leave an answer that is no JSON.  Both are told
-as `GarbledReply`: who asks tries the commands one by one.
+A command that Dovecot 2.3 can't parse ends its process, and the answers to all other commands of
+the request are lost; a command that fails half-way can leave an answer that is no JSON.  Both raise
+`GarbledReply`: the caller then tries the commands one by one.
 
 Source: Dovecot, "Doveadm HTTP API" (doc.dovecot.org, 2.3); exit statuses: sysexits.h.
 """

@@ -1,16 +1,15 @@
 r"""Mailboxes of any IMAP server, by a master user who may enter all of them.
 
-Each mailbox is visited in a thread, a connection for some of its letters.  A letter that is to be
-moved is marked OboronaMoving first, unless its flags have changed since it was found
-(UNCHANGEDSINCE, where the server has CONDSTORE), looked at once more, and moved; in the target the
-mark becomes OboronaMoved. Whoever was cut off in between leaves OboronaMoving, and the same letter
-given again is brought to its end.
+Each mailbox is visited in a thread, on one connection for some of its letters.  A letter is first
+marked OboronaMoving, unless its flags have changed since it was found (UNCHANGEDSINCE, if the
+server has CONDSTORE), then checked once more and moved; in the target the mark becomes
+OboronaMoved.  A visit that was cut off leaves OboronaMoving, and repeating it completes the move.
 
 Limits: a reader who opens the letter between the last look and the move, one round trip, has seen a
 message that is in the spam folder then.  The other messages of the folder lose \Recent; Dovecot
-runs IMAPSieve scripts for a master user's moves, too, which OboronaMoving tells from a person's.
-Servers that tell no \Recent (IMAP4rev2) have listed everything: nothing is moved there unless what
-is listed may be.
+runs IMAPSieve scripts for a master user's moves, too, and OboronaMoving tells these from a
+person's.  Servers without \Recent (IMAP4rev2) count all messages as listed: nothing is moved there
+unless listed messages may be.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
-r"""One visit to one mailbox by IMAP, as a master user: what of IMAP the moves need.
+r"""An IMAP session in one mailbox, as a master user: the commands that moves need.
 
     EXAMINE, UID SEARCH, UID FETCH BODY.PEEK    finds a letter: no \Seen, no \Recent is touched
     SELECT, UID STORE, UID MOVE                 only once something is to be moved: all messages of
                                                 the folder lose \Recent
 
-Blocking: it runs in a thread.  imapclient raises what it likes when a server talks nonsense; who
-calls catches everything.
+Blocking: it runs in a thread.  imapclient may raise anything when a server talks nonsense; the
+caller catches everything.
 
 Source: RFC 3501; RFC 7162 (UNCHANGEDSINCE); RFC 6851 (MOVE); RFC 4315 (UID EXPUNGE).
 """

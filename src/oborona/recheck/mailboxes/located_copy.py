@@ -1,7 +1,7 @@
-r"""What a look into a mailbox has found, and what follows for one letter: pure.
+"""The copies of one letter in a mailbox, and the result of a move that follows from them: pure.
 
-A letter can lie in a mailbox more than once, as when its reader is written to under two names.
-Each copy is held to its own flags: what was opened stays, what was not goes.
+A mailbox can hold a letter more than once, as when its reader has two addresses.  Each copy is
+judged by its own flags: an opened one stays, an unopened one is moved.
 """
 
 from __future__ import annotations

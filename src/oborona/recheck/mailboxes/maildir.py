@@ -1,13 +1,13 @@
-r"""Mailboxes that are Maildirs on this machine, by renaming files: for mail servers that have
-nothing better.
+"""Mailboxes that are Maildirs on this machine, by renaming files: for mail servers without a better
+interface.
 
-A message in new/ was never listed by a mail program; a rename that names it there moves it, or
-fails because it is there no longer.  Nothing can come in between.
+A message in new/ was never listed by a mail program.  A rename that names it there moves it, or
+fails as it is there no longer; there is no race.
 
-Limits: we must be allowed to write there.  A Maildir has no keywords of its own: OboronaMoving and
-OboronaMoved are in no file, so that a person who brings a message back by a program that copies
-octets, or from a file system without extended attributes, is not told from a delivery.  A mail
-program that is connected sees the message come and go.
+Limits: the process needs write access.  A Maildir has no keywords of its own, so OboronaMoving and
+OboronaMoved are in no file: if a person brings a message back by a program that copies octets, or
+from a file system without extended attributes, it looks like a delivery.  A connected mail program
+sees the message come and go.
 """
 
 from __future__ import annotations

@@ -1,15 +1,15 @@
-r"""One folder of a Maildir, seen as files: what lies in it, and taking a message to another.
+"""One folder of a Maildir as files: list its messages, move one to another folder.
 
     new/NAME            never listed by a mail program
     cur/NAME:2,FLAGS    listed; S seen, R answered, F flagged, T deleted, P passed on; small letters
                         are keywords of Dovecot's
 
-Folders are opened once and used by their descriptor, never through a symbolic link: their owner may
-be somebody else than we are.  A rename names the file with its flags, so that it fails when these
-have changed in between: nothing can be moved that was opened meanwhile.  What we have moved is told
-by its name: ",O=m" behind Dovecot's and Courier's own marks; programs give a copy that a person
-makes another name.  The file has an extended attribute, which such a copy keeps, if it is made as a
-hard link, and the file system has them.
+Folders are opened once and used by their descriptor, never through a symbolic link, since their
+owner may be another user.  A rename names the file with its flags and fails if these have changed:
+no message is moved that was opened meanwhile.  A message that we moved is known by its name: ",O=m"
+behind Dovecot's and Courier's own marks; programs give a copy that a person makes another name.
+The file has an extended attribute, too.  Such a copy keeps it if it is made as a hard link and the
+file system has them.
 
 Source: D. J. Bernstein, "Using maildir format"; Sam Varshavchik, "Maildir++"; Dovecot, "Maildir
 Mailbox Format".

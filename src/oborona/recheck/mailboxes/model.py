@@ -1,12 +1,11 @@
-r"""What is asked of mailboxes, and what they answer: one contract for the three ways into them.
+r"""The interface of mailboxes: requests and results, the same for all three kinds of access.
 
 A message is moved only while nobody has opened it.  What tells:
 
-    \Seen                                                opened
+    \Seen                                                 opened
     \Answered, \Flagged, \Deleted, $Forwarded, $NotJunk   a person did something with it
-    OboronaMoved, in the folder to move from              we have moved it once, and it was brought
-    back no \Recent (Maildir: no longer in new/)              listed by a mail program, but not
-    opened
+    OboronaMoved, in the folder to move from              we moved it once, and it was brought back
+    no \Recent (Maildir: no longer in new/)               listed by a mail program, but not opened
 
 `oborona.stores.mailboxes.open_mailboxes` opens the mailboxes of the settings.
 """

@@ -1,13 +1,13 @@
-"""Requests to one mail server: so many at once, one at a time for each owner of a mailbox, and none
-given up half-way.
+"""Requests to one mail server: a limited number at once, one at a time for each mailbox owner, and
+none is cancelled.
 
-A server that is slow, or waits for a lock, carries a request out after its client has gone.  The
-same request given again would run beside it, and Dovecot's `move` would leave the letter in the
-target twice.  So who waits no longer leaves the request running, and its owners taken until it has
-ended.
+A server that is slow, or waits for a lock, carries a request out after its client has gone.  If the
+request were repeated, both would run, and Dovecot's `move` would leave the letter in the target
+twice.  So a caller that stops waiting leaves its request running, and the mailbox owners stay busy
+until it has ended.
 
-Limits: who is killed leaves requests running that nobody knows of; those of healthy mailboxes end
-within milliseconds.
+Limits: requests of a killed process go on unnoticed; those of healthy mailboxes end within
+milliseconds.
 """
 
 from __future__ import annotations
