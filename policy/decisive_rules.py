@@ -1,5 +1,5 @@
-"""The decisive rules of a verdict: those without which the message would be on the other side of the
-spam threshold.
+"""The decisive rules of a verdict: those without which the message would be on the other side of
+the spam threshold.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""The evidence on a client and a sender that had to be asked for: authentication, DNS lists, and the
-client's country and network.
+"""The evidence on a client and a sender that had to be asked for: authentication, DNS lists, and
+where the client is.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""Judgements of time-lines: of the few identities behind a message whose past is worth a closer look
-than base records give.
+"""Judgements of time-lines: of the few identities behind a message whose past is worth a closer
+look than base records give.
 
 A time-line shows what its totals hide: a sender who warmed up for ten days and bursts today, one
 with a rising rate of complaints, one whom nobody reads.  To read and judge one costs some hundred

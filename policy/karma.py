@@ -1,4 +1,7 @@
-"""Karma as a part of the score: one hit, bounded by the policy's table; some findings bar its help."""
+"""Karma as a part of the score: one hit, bounded by the policy's table.
+
+Some findings bar it from helping a message.
+"""
 
 from __future__ import annotations
 

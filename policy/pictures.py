@@ -1,4 +1,4 @@
-"""When a verdict depends on the pictures of a message, and the findings if they could not be read."""
+"""When a verdict depends on a message's pictures, and the findings if they could not be read."""
 
 from __future__ import annotations
 

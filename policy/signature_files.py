@@ -1,4 +1,4 @@
-"""List files of signatures, one phrase, pattern or entity a line, read again only when they changed.
+"""List files of signatures, one phrase, pattern or entity a line; read again only when changed.
 
 A line that begins with # is a comment; later in a line # is part of the phrase. The id of a
 signature is its list's name and a hash of the line's content, wherever in the file the line stands.
