@@ -22,11 +22,11 @@ HEAD_OCTETS: Final = (
 
 
 class OverBudgetError(Exception):
-    """A scan has computed as much as it may; its text says how much that is."""
+    """A scan has used up its budget; the text says how much that is."""
 
 
 class ScanBudget(Protocol):
-    """What one scan may compute."""
+    """The budget of one scan."""
 
     def check(self) -> None:
         """Return at once where something is left.
@@ -42,7 +42,7 @@ class ScanBudget(Protocol):
 
 
 class NoScanBudget:
-    """A budget of those who have time: tools, tests, what is judged after the answer."""
+    """A budget without limits: for tools, tests, and judgements after the answer."""
 
     def check(self) -> None:
         """Go on."""
@@ -52,7 +52,7 @@ class NoScanBudget:
 
 
 class ScanProgress:
-    """How far a scan has come: what holds of the message, wherever it ends.
+    """The progress of a scan: results that hold for the message, wherever it ends.
 
     Args:
         budget: of the scan.

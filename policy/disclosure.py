@@ -38,7 +38,7 @@ POLICY: Final = "policy"  # decides, as a name, where the rule that did is not t
 
 
 class PrivateRules(Protocol):
-    """A policy, as far as it knows which rules are not told."""
+    """A policy, as the source of its private rules."""
 
     @property
     def private(self) -> Collection[str]:

@@ -40,7 +40,7 @@ _FOUND: Final = "found"
 
 
 class OpinionClass(StrEnum):
-    """What an engine's opinion stands for."""
+    """The class of an engine's opinion."""
 
     GOOD = "good"
     PERHAPS = "perhaps"
@@ -66,7 +66,7 @@ class EngineOpinion(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tru
 
 
 class PendingOpinions(Protocol):
-    """Engines that are being asked about one message."""
+    """Opinions of engines on one message that are still awaited."""
 
     async def said(self) -> tuple[EngineOpinion, ...]:
         """Return what all of them say, once the last has answered or missed its deadline.
@@ -108,7 +108,7 @@ class NoOtherEngines:
 
 
 class RememberedEngines:
-    """Engines whose words on a message are known from when it came.
+    """Engines whose opinions on a message are known from its delivery.
 
     Args:
         words: of each that was asked.

@@ -35,7 +35,7 @@ from oborona.types import Action, Envelope, Finding, RuleHit, Stage, Verdict
 
 
 class StageVerdict(msgspec.Struct, frozen=True, kw_only=True):
-    """What is answered at a stage, and why."""
+    """The answer at a stage, and its reason."""
 
     verdict: Verdict
     wait_s: float = 0.0  # before the answer is given

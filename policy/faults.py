@@ -21,7 +21,7 @@ Made = TypeVar("Made")
 
 
 class PolicyFaults:
-    """Notes what is wrong, each once."""
+    """Collects faults, each once."""
 
     def __init__(self) -> None:
         self._found: dict[tuple[str, int, int, str], PolicyError] = {}

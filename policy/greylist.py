@@ -44,7 +44,7 @@ GREYLISTED: Final = "greylisted"  # decides
 
 
 class GreylistReply(NamedTuple):
-    """A message that is to come again."""
+    """A message that is deferred."""
 
     verdict: Verdict
     shingle: Shingle  # to be counted under `CounterPrefix.GREY` once the answer is given

@@ -59,7 +59,7 @@ GROUPS: Final = TableSort("group", "group", GroupTable, MAX_GROUPS, (("cap",),))
 
 
 class RuleGroups(msgspec.Struct, frozen=True, kw_only=True):
-    """Who is in which group, and the caps."""
+    """The group of each rule, and the caps."""
 
     caps: Mapping[str, float] = {}  # those switched on, by name
     members: Mapping[str, str] = {}  # rule -> group

@@ -53,7 +53,7 @@ SHIPS_SO: Final = (
 
 
 class Policy(msgspec.Struct, frozen=True, kw_only=True):
-    """What an admin has decided, ready for use."""
+    """An admin's policy, loaded and ready for use."""
 
     verdict: VerdictLines
     repip: RepIpTable

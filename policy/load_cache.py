@@ -60,7 +60,7 @@ class DocumentCache:
 
 
 class PolicyCache:
-    """All that is kept, for the folders of one policy and their copies.
+    """Everything that is cached for the folders of one policy and their copies.
 
     Attributes:
         documents: by the names of their files.

@@ -140,7 +140,7 @@ class PolicyFile(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class MergedPolicy(msgspec.Struct, frozen=True, kw_only=True):
-    """What all files together say."""
+    """The merged policy files."""
 
     verdict: VerdictLines
     repip: RepIpTable

@@ -99,7 +99,7 @@ class Persons(Protocol):
 
 
 class NoPersons:
-    """Nobody has said anything."""
+    """No person has entries."""
 
     async def of(self, address: str) -> PersonalProfile:
         """Return `NOBODY`."""

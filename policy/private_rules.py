@@ -1,7 +1,6 @@
 """Finds the rules that would disclose traps, by the facts that they name.
 
 `oborona.policy.disclosure` hides them.
-
 """
 
 from __future__ import annotations

@@ -70,7 +70,7 @@ _NONE: Final[Mapping[int, EntityStanding]] = {}
 
 
 class ReputationInputs(NamedTuple):
-    """What a message's reputation is read from, beside its counts."""
+    """The inputs of a message's reputation, beside its counts."""
 
     who: ProvedIdentity
     hasher: Hasher

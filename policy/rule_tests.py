@@ -39,7 +39,7 @@ _EMPTY: Final[Mapping[PieceKind, Any]] = {
 
 
 class FailedRuleTest(NamedTuple):
-    """A test that did not come out as it should."""
+    """A test with another result than expected."""
 
     rule: str
     place: TomlPlace

@@ -30,7 +30,7 @@ MAX_RULES: Final = 5_000
 
 
 class RuleTest(msgspec.Struct, frozen=True, kw_only=True):
-    """A case that a rule is tried with."""
+    """A test case of a rule."""
 
     hit: bool  # whether the rule fires
     facts: Mapping[str, Any] = msgspec.field(

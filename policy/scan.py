@@ -74,7 +74,7 @@ from oborona.types import (
 
 
 class Sender(NamedTuple):
-    """Who stands behind a message."""
+    """The proved sender of a message."""
 
     who: ProvedIdentity = NOBODY
     judgements: Judgements = NOT_JUDGED  # of their time-lines

@@ -18,7 +18,7 @@ _IPREV: Final = frozenset({"iprev.result"})
 
 
 class AwaitedAnswers(NamedTuple):
-    """Whose answers the rules of a stage, and those before it, need."""
+    """The answers that the rules of a stage, and of those before it, need."""
 
     spf: bool
     iprev: bool

@@ -34,7 +34,7 @@ class TrapAction(StrEnum):
 
 
 class BrokenTrap(ValueError):  # noqa: N818 - reads as what happened
-    """What can be no trap; the text says why."""
+    """A text that can't be a trap; the text says why."""
 
 
 class Traps:

@@ -38,7 +38,7 @@ _WHOLE: Final = (Stage.CONTENT, Stage.RECHECK)  # stages that have seen the mess
 
 
 class VerdictGrounds(msgspec.Struct, frozen=True, kw_only=True):
-    """What a verdict rests on beside facts; the facts name all of its findings."""
+    """The grounds of a verdict beside facts; the facts name all of its findings."""
 
     envelope: Envelope  # as far as it is known
     identity: AuthIdentity = AuthIdentity()  # what was proved
@@ -60,7 +60,7 @@ class VerdictRuling(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Evaluator(msgspec.Struct):
-    """What a policy says of facts, part by part.
+    """Evaluates the parts of a policy on facts.
 
     A message of the journal, of which not all is kept, has another.
     """

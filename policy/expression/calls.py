@@ -21,7 +21,7 @@ from oborona.types import Metric, RuleWindow, Stage
 
 
 class CallChecker(Protocol):
-    """What checks the expression that calls."""
+    """The checker of the expression that contains the call."""
 
     names: NameResolver
     loads: RuleLoads
@@ -41,7 +41,7 @@ Emit = Callable[[CallChecker, list[ast.expr], int], TypedPiece]
 
 
 class CallableFunction(NamedTuple):
-    """One function."""
+    """One function of the language."""
 
     signature: str
     doc: str
@@ -264,7 +264,7 @@ CALLS: Final[Mapping[str, CallableFunction]] = MappingProxyType(
 
 
 class FunctionHelp(NamedTuple):
-    """A function, for people."""
+    """The documentation of a function."""
 
     signature: str
     doc: str

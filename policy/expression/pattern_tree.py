@@ -57,21 +57,21 @@ class WordBorder:
 
 @dataclass(frozen=True, slots=True)
 class PatternSequence:
-    """One after the other."""
+    """Patterns one after the other."""
 
     items: tuple[Tree, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class PatternAlternation:
-    """One of several."""
+    """One of several patterns."""
 
     options: tuple[Tree, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class PatternRepeat:
-    """Something so many times."""
+    """A pattern repeated so many times."""
 
     item: Tree
     least: int

@@ -32,7 +32,7 @@ def texts_of(rule: Rule | Condition) -> tuple[object, ...]:
 
 
 class CachedRule(NamedTuple, Generic[Made]):
-    """One rule or condition as it was."""
+    """The check of one rule or condition."""
 
     texts: tuple[object, ...]
     answers: Mapping[tuple[str, bool], RuleReference | None]

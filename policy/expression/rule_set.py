@@ -33,7 +33,7 @@ OFF: Final = "False"  # whether something fired that cannot
 
 
 class RuleWarning(NamedTuple):
-    """Something that is allowed, and hardly meant."""
+    """A rule that is allowed, and hardly meant so."""
 
     problem: str
     place: TomlPlace

@@ -31,7 +31,7 @@ Floats = NDArray[np.float32]
 
 
 class MeaningModel(Protocol):
-    """Who says what a text means."""
+    """A model that scores what a text means."""
 
     async def read(self, message: Message) -> float | None:
         """Return the probability that a message is spam by what it means.
@@ -42,7 +42,7 @@ class MeaningModel(Protocol):
 
 
 class NoMeaningModel:
-    """Nobody who would say."""
+    """No model on meaning."""
 
     async def read(self, message: Message) -> float | None:
         """Say nothing."""

@@ -14,7 +14,7 @@ from oborona.types import Envelope, RuleHit
 
 
 class ContentModel(Protocol):
-    """What people have taught about texts, as a scan asks for it."""
+    """The content model, as a scan needs it."""
 
     def read(self, message: Message, envelope: Envelope) -> ContentOpinion:
         """Return what it says of a message; never raises, and waits for nothing."""

@@ -31,7 +31,7 @@ _NAME: Final = "=oborona"  # of our own files, by which they are told from scrip
 
 
 class RegisteredFunction(NamedTuple):
-    """A rule or check that a script has given."""
+    """A rule or check that a script has registered."""
 
     kind: str  # rule, check
     file: int  # number of the script
@@ -43,7 +43,7 @@ class RegisteredFunction(NamedTuple):
 
 
 class FunctionResult(NamedTuple):
-    """What a function gave for a message."""
+    """The result of a function on a message."""
 
     slot: int
     failed: bool

@@ -56,7 +56,7 @@ class ScriptFunction(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ScriptProblem(NamedTuple):
-    """What went wrong, and where."""
+    """A fault, and its place."""
 
     name: str  # of the rule or finding; empty: of the machine
     file: str
@@ -69,7 +69,7 @@ class ScriptProblem(NamedTuple):
 
 
 class ScriptResults(NamedTuple):
-    """What scripts say of a message."""
+    """The results of scripts on a message."""
 
     facts: Facts  # with their findings
     findings: tuple[Finding, ...] = ()
@@ -78,7 +78,7 @@ class ScriptResults(NamedTuple):
 
 
 class SkippedFunctions(NamedTuple):
-    """Functions that do not run on a message, since what they ask for is no longer known of it."""
+    """Functions that do not run on a message, as facts that they need are no longer known."""
 
     names: frozenset[str] = frozenset()
     # what those of them that are checks found when they did run

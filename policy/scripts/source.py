@@ -47,7 +47,7 @@ _TOKEN: Final = re.compile(
 
 
 class LuaToken(NamedTuple):
-    """A piece of Lua that means something."""
+    """A token of Lua."""
 
     kind: str  # text, name, number, sign
     text: str

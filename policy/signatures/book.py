@@ -28,7 +28,7 @@ FEW: Final = 4  # small segments that are left alone
 
 
 class SignatureBook:
-    """Signatures, made ready.
+    """Signatures, prepared for the search.
 
     Args:
         live: those in force by id.

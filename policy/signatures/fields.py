@@ -8,8 +8,7 @@ from bisect import bisect_right
 from collections.abc import Iterator
 from typing import Final
 
-from oborona.message.model import EntityKind as Found
-from oborona.message.model import EntityLocation, Message
+from oborona.message.model import EntityKind, EntityLocation, Message
 from oborona.message.normalise import normalise
 from oborona.policy.signatures.check import Entity
 from oborona.policy.signatures.model import SignatureKind, SignatureScope
@@ -19,10 +18,10 @@ PATTERN_TEXT: Final = 65_536  # characters of a field that patterns search, as t
 # characters of all header fields together, for signatures that look there
 MAX_HEADERS_TEXT: Final = 32_768
 _ENTITIES: Final = {
-    Found.PHONE: SignatureKind.PHONE,
-    Found.WALLET: SignatureKind.WALLET,
-    Found.HANDLE: SignatureKind.HANDLE,
-    Found.LIST: SignatureKind.LIST,
+    EntityKind.PHONE: SignatureKind.PHONE,
+    EntityKind.WALLET: SignatureKind.WALLET,
+    EntityKind.HANDLE: SignatureKind.HANDLE,
+    EntityKind.LIST: SignatureKind.LIST,
 }
 _ANY: Final = (
     SignatureScope.SUBJECT,
@@ -115,7 +114,7 @@ class SearchFields:
 
 
 class FieldBorders:
-    """Which place of a text of several fields belongs to which.
+    """The borders of the fields in a text of several fields.
 
     Args:
         starts: where each line begins, ascending.

@@ -27,7 +27,7 @@ COUNTED: Final = {
 
 
 class Rarity(msgspec.Struct, frozen=True, kw_only=True):
-    """What good mail says of a signature."""
+    """How often good mail has a signature."""
 
     support: int  # messages of the spam that have it
     ham: int = 0  # good messages that have it, of those that were looked at

@@ -32,7 +32,7 @@ _LEAST_STEP: Final = 1e-3
 
 
 class ContentExample(NamedTuple):
-    """A message and what people say of it."""
+    """A message with its label."""
 
     features: ContentFeatures
     spam: bool

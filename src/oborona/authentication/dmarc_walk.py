@@ -31,11 +31,11 @@ MAX_QUESTIONS: Final = 8  # RFC 9989 s4.10: a sender chooses how many labels the
 
 
 class DnsUnanswered(Exception):  # noqa: N818 - reads as what happened
-    """The DNS has no answer; the text says which question."""
+    """The DNS gave no answer; the text says to which question."""
 
 
 class DmarcTreeWalk(NamedTuple):
-    """What stands at a name and above it."""
+    """The DMARC records at a name and above it."""
 
     domain: str  # where it began
     records: tuple[

@@ -66,7 +66,7 @@ def authentication_results(identity: AuthIdentity, site: str, *, ip: str = "") -
 
 
 class ReportedDmarc(NamedTuple):
-    """What a header says of DMARC."""
+    """The DMARC result of a header."""
 
     result: AuthResult
     domain: str = ""  # header.from, lower case; empty where it names none

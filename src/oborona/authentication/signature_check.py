@@ -26,7 +26,7 @@ CLOCK_DRIFT_S: Final = 300  # between the signer's clock and ours
 
 
 class SignatureCheck(msgspec.Struct, frozen=True, kw_only=True):
-    """What became of a signature."""
+    """The result of a signature check."""
 
     result: AuthResult
     why: str = ""

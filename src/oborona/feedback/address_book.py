@@ -55,11 +55,11 @@ _CARD: Final = re.compile(r"^[ \t]*BEGIN:VCARD[ \t]*\r?$", re.IGNORECASE | re.MU
 
 
 class BrokenAddressBook(OboronaError):  # noqa: N818 - reads as what happened
-    """A file that is no address book, or more than one person has; the text says why."""
+    """A file that is no address book, or larger than one person's; the text says why."""
 
 
 class AddressBook(msgspec.Struct, frozen=True, kw_only=True):
-    """What an address book holds."""
+    """The addresses of an address book, and its problems."""
 
     format: str  # vcard, csv
     addresses: tuple[str, ...]  # distinct, in their normal form, in order

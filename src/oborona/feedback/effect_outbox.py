@@ -26,7 +26,7 @@ _PUT: Final = (
 
 
 class CountedEffect(StrEnum):
-    """What is counted."""
+    """The kinds of effects on the counters."""
 
     READ = "read"  # a person opened it
     DELETED = "deleted"  # a person threw it away unread
@@ -34,7 +34,7 @@ class CountedEffect(StrEnum):
 
 
 class EffectChange(NamedTuple):
-    """An effect to be counted, or to be taken back."""
+    """An effect that is to be added to the counters, or subtracted."""
 
     id: int
     kind: CountedEffect
@@ -44,7 +44,7 @@ class EffectChange(NamedTuple):
 
 
 class EffectRequest(NamedTuple):
-    """An effect as it is handed in."""
+    """A requested effect."""
 
     mark: bytes  # of the decision that it follows from
     kind: CountedEffect
@@ -65,7 +65,7 @@ def forgiven_late_mark(journal: int) -> bytes:
 
 
 class EffectOutbox:
-    """The table `effect` of the file of people's word."""
+    """The table `effect` of the file of labels."""
 
     def __init__(self, connection: FeedbackConnection) -> None:
         self._connection = connection

@@ -11,7 +11,7 @@ from oborona.types import Shingle
 
 
 class LabelKind(StrEnum):
-    """What a message is said to be."""
+    """The classes of a label."""
 
     SPAM = "spam"
     HAM = "ham"
@@ -23,7 +23,7 @@ class LabelKind(StrEnum):
 
 
 class LabelSource(StrEnum):
-    """How the word came."""
+    """The source of a label."""
 
     COMMAND = "command"  # an admin's `oborona learn`
     COMPLAINT = "complaint"  # a person: this is spam
@@ -40,7 +40,7 @@ _REPORTS: Final = {LabelSource.COMPLAINT: "spam report", LabelSource.PARDON: "no
 
 
 class LabelState(StrEnum):
-    """What became of it."""
+    """The states of a label."""
 
     QUEUED = "queued"  # written down, not learned yet
     LEARNED = "learned"
@@ -54,7 +54,7 @@ class LabelState(StrEnum):
 
 
 class Label(msgspec.Struct, frozen=True, kw_only=True):
-    """One word, as it is handed in."""
+    """A label as it is handed in."""
 
     kind: LabelKind
     source: LabelSource
@@ -75,7 +75,7 @@ class Label(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class RecordedLabel(msgspec.Struct, frozen=True, kw_only=True):
-    """What became of a word that was handed in."""
+    """The state of a label after it was handed in."""
 
     id: int  # of it, or of the one that said the same before
     new: bool  # False: the same person said the same of the same message before
@@ -84,7 +84,7 @@ class RecordedLabel(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class StoredLabel(msgspec.Struct, frozen=True, kw_only=True):
-    """A word as it is kept, without what was computed of its message."""
+    """A stored label, without the features of its message."""
 
     id: int
     time: float
@@ -102,7 +102,7 @@ class StoredLabel(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class TrainingExample(msgspec.Struct, frozen=True):
-    """What the learner needs of a word."""
+    """The data of a label that the learner needs."""
 
     id: int
     kind: LabelKind

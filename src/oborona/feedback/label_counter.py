@@ -42,7 +42,7 @@ _COUNTS: Final = {
 
 
 class FlushableCounters(CounterAdder, CounterCorrector, Protocol):
-    """Counters that wait in memory until they are handed over."""
+    """Counters that buffer their additions until `flush`."""
 
     @property
     def stuck(self) -> bool:
@@ -59,7 +59,7 @@ class FlushableCounters(CounterAdder, CounterCorrector, Protocol):
 
 
 class LabelCounter:
-    """Counts words, and takes them back; one for as long as its counters are.
+    """Adds labels to the counters and subtracts them; one for the lifetime of its counters.
 
     Args:
         counters: nobody else adds to them.

@@ -28,7 +28,7 @@ MESSAGE_ID_LENGTH: Final = 200  # characters kept
 
 
 class NotLabelable(OboronaError):  # noqa: N818 - reads as what happened
-    """A message that nothing can be learned from; the text says why."""
+    """A message without anything to learn; the text says why."""
 
 
 def extract_label(

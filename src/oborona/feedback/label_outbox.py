@@ -39,7 +39,7 @@ _NEWS: Final = (
 
 
 class LabelCountChange(NamedTuple):
-    """A word to be counted, or to be taken back."""
+    """A label to be counted, or to be subtracted."""
 
     id: int
     kind: LabelKind
@@ -50,7 +50,7 @@ class LabelCountChange(NamedTuple):
 
 
 class LabelCountNews(NamedTuple):
-    """A word that was counted, or taken back."""
+    """A label that was counted, or subtracted."""
 
     place: int
     time: float  # Unix seconds
@@ -62,7 +62,7 @@ class LabelCountNews(NamedTuple):
 
 
 class LabelOutbox:
-    """The table `counted` of the file of people's word, for the one process that counts."""
+    """The table `counted` of the file of labels, for the one process that counts."""
 
     def __init__(self, connection: FeedbackConnection) -> None:
         self._connection = connection

@@ -36,7 +36,7 @@ _TAKE_BACK: Final = "UPDATE word SET state = 'taken-back', reason = ?, changed =
 
 
 class LabelStore(FeedbackConnection):
-    """What tools and doors do with people's word."""
+    """Access of tools and doors to the labels."""
 
     def add(self, words: Sequence[Label], *, now: float) -> list[RecordedLabel]:
         """Write words down, all of them or none; when this returns they survive the power going.

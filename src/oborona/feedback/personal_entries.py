@@ -21,7 +21,7 @@ import msgspec
 from oborona.authentication.header import dmarc_of
 from oborona.authentication.model import AuthResult
 from oborona.domains import registrable
-from oborona.feedback.label import LabelKind as Said
+from oborona.feedback.label import LabelKind
 from oborona.message.model import EntityKind, Message
 from oborona.policy.headers import LOOKED_AT, RESULTS, is_forged_header
 from oborona.policy.personal_list_match import list_domain, text_values
@@ -39,7 +39,7 @@ from oborona.types import ProvedIdentity, Shingle
 
 
 class LabelOrigin(msgspec.Struct, frozen=True, kw_only=True):
-    """Where a message came from, as far as it is known."""
+    """The sender of a message, as far as he is known."""
 
     claimed: str = ""  # address in From
     proved: ProvedIdentity = ProvedIdentity()
@@ -129,7 +129,7 @@ def _read_proof(message: Message, site: str) -> ProvedIdentity:
 
 
 def entries_from_label(
-    label: Said,
+    label: LabelKind,
     origin: LabelOrigin,
     pieces: Sequence[Shingle],
     *,
@@ -147,7 +147,7 @@ def entries_from_label(
         word: its id.
         now: Unix seconds, when it was said.
     """
-    spam = label is Said.SPAM
+    spam = label is LabelKind.SPAM
     candidates: list[tuple[EntryAction, PersonalEntryKind, str, str]] = []
     side = EntryAction.DENY if spam else EntryAction.ALLOW
     claimed = mail_address(origin.claimed)

@@ -16,7 +16,7 @@ LAST: Final = 1000  # words that agreement is told of
 
 
 class LabelCount(msgspec.Struct, frozen=True, kw_only=True):
-    """How many words of one class and source stand as they do."""
+    """The number of labels of one class, source and state."""
 
     kind: LabelKind
     source: str
@@ -25,7 +25,7 @@ class LabelCount(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class PersonLabels(msgspec.Struct, frozen=True, kw_only=True):
-    """One person's words that stand."""
+    """The number of one person's labels in force."""
 
     person: str
     spam: int
@@ -33,7 +33,7 @@ class PersonLabels(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class AgreementBin(msgspec.Struct, frozen=True, kw_only=True):
-    """Messages that were given about the same probability before anybody spoke of them."""
+    """Messages that had about the same probability before anybody reported them."""
 
     low: float
     high: float
@@ -55,7 +55,7 @@ class ModelAgreement(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class FeedbackStatistics(msgspec.Struct, frozen=True, kw_only=True):
-    """All of them."""
+    """All statistics."""
 
     said: tuple[LabelCount, ...]
     persons: tuple[PersonLabels, ...]  # those with the most words first

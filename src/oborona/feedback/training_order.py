@@ -18,7 +18,7 @@ SHARE: Final = 0.1  # of all that was learned: a shorter run does not move it
 
 
 class LabelRuns:
-    """How long the words of one class came one after another."""
+    """The lengths of runs of labels of one class."""
 
     def __init__(self) -> None:
         self._kind: LabelKind | None = None

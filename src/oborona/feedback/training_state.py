@@ -29,7 +29,7 @@ UNFITTED: Final = Calibration()
 
 
 class UnfitExample(ValueError):  # noqa: N818 - reads as what happened
-    """A lesson that can't be learned; the text says why."""
+    """An example that can't be learned; the text says why."""
 
 
 class _Example(msgspec.Struct, frozen=True, array_like=True):
@@ -52,7 +52,7 @@ _STATE: Final = msgspec.msgpack.Decoder(_State)
 
 
 class TrainingState:
-    """A course of lessons.
+    """A training run.
 
     Args:
         weights: writable; taught in place.

@@ -26,7 +26,7 @@ _LESSON: Final = (
 
 
 class TrainingProgress(NamedTuple):
-    """Where the course stands."""
+    """The progress of training."""
 
     edits: int
     exact: int
@@ -48,7 +48,7 @@ class WeightsSnapshot(NamedTuple):
 
 
 class TrainingStore(FeedbackConnection):
-    """The trainer's side of the file."""
+    """The trainer's access to the file."""
 
     def version(self) -> int:
         """Return a number that changes when somebody else has written: 5 µs, for those who wait."""

@@ -43,7 +43,7 @@ _TEXT: Final = struct.Struct("<II")  # length and checksum of the JSON behind
 
 
 class WeightsHeader(msgspec.Struct, frozen=True, kw_only=True):
-    """What is known of the weights."""
+    """The header of the weights' file."""
 
     epoch: int = 0  # how often they were made anew
     position: int = 0  # the last word that they hold
@@ -63,7 +63,7 @@ class WeightsHeader(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class WeightsFile:
-    """A mapped file.
+    """A mapped weights' file.
 
     Args:
         path: the file.
@@ -202,7 +202,7 @@ def pack_snapshot(image: bytes, more: bytes = b"") -> bytes:
 
 
 class UnpackedSnapshot(msgspec.Struct, frozen=True):
-    """What a snapshot's file held."""
+    """The contents of a snapshot's file."""
 
     header: WeightsHeader
     weights: bytes

@@ -32,7 +32,7 @@ log = logging.getLogger("oborona.trainer")
 
 
 class WeightsRebuild:
-    """Weights that are being made in a file of their own.
+    """Weights that are being rebuilt in a file of their own.
 
     Args:
         lessons: people's word.

@@ -14,7 +14,7 @@ FACTS_BYTES: Final = 65_536  # of JSON; a message has some hundreds of facts, mo
 
 
 class JournalEntry(msgspec.Struct, frozen=True, kw_only=True):
-    """One message that was judged.
+    """One judged message.
 
     Peer texts may hold anything that a str can, NUL and lone surrogates included. The journal cuts
     them to `TEXT_LENGTH`, the subject and From to `SUBJECT_LENGTH`; facts above `FACTS_BYTES` lose
@@ -52,9 +52,7 @@ class JournalEntry(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class LateFindings(msgspec.Struct, frozen=True, kw_only=True):
-    """What was found in a message after its answer was given, and what its verdict would have been
-    with that.
-    """
+    """Findings after a message's answer, and the verdict that it would have had with them."""
 
     id: int  # of its `JournalEntry`
     time: float  # Unix seconds, when it was judged again
@@ -71,7 +69,7 @@ class LateFindings(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class CopyDelivery(msgspec.Struct, frozen=True, kw_only=True):
-    """Where a copy went that came through the delivery door."""
+    """Where a copy was delivered, as the delivery door reported."""
 
     id: int  # of its `JournalEntry`
     recipient: str  # as the mail server names the mailbox: an alias has become who it is for

@@ -29,7 +29,7 @@ Rows = list[list[list[int]]]
 
 
 class VerdictEvidence(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """Of one message; with the facts of its entry, what its rules saw."""
+    """The evidence on one message; with its entry's facts it is what the rules saw."""
 
     # by type of piece, in the order in which they were asked for
     counts: tuple[tuple[int, Rows], ...] = ()

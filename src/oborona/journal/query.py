@@ -51,11 +51,11 @@ _MOMENTS: Final = (
 
 
 class BadQuery(ValueError):  # noqa: N818 - reads as what happened
-    """A question that can't be asked; the text says what to write."""
+    """A query that can't be run; the text says what to write instead."""
 
 
 class QueryField(StrEnum):
-    """What a word is looked for in."""
+    """The fields that a word may match."""
 
     ANY = ""  # any of the others
     FROM = "from"  # envelope sender, or From
@@ -88,7 +88,7 @@ class ScoreBound(msgspec.Struct, frozen=True):
 
 
 class JournalQuery(msgspec.Struct, frozen=True, kw_only=True):
-    """A question: all of it must hold."""
+    """A query: all its conditions must hold."""
 
     terms: tuple[QueryTerm, ...] = ()
     bounds: tuple[ScoreBound, ...] = ()

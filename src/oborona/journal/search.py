@@ -63,7 +63,7 @@ Condition = tuple[str, list[object]]
 
 
 class SearchHit(msgspec.Struct, frozen=True, kw_only=True):
-    """One message, as a search shows it."""
+    """One message in the results of a search."""
 
     id: str
     time: float  # Unix seconds

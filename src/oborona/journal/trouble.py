@@ -18,7 +18,7 @@ _log = logging.getLogger("oborona.journal")
 
 
 class JournalTrouble:
-    """The state of one file: fine, or refusing since a while.
+    """The state of one file: fine, or failing since a time.
 
     Args:
         path: the file.

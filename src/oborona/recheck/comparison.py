@@ -48,7 +48,7 @@ class VerdictPair(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class RuleChange(msgspec.Struct, kw_only=True):
-    """What becomes of one rule's hits."""
+    """The changes of one rule's hits."""
 
     before: int = 0
     after: int = 0
@@ -73,7 +73,7 @@ class RuleChange(msgspec.Struct, kw_only=True):
 
 
 class VerdictComparison:
-    """Adds up pairs.
+    """Sums over pairs of verdicts.
 
     Args:
         examples: kept of each change, the first that come.

@@ -23,7 +23,7 @@ from oborona.types import Metric, RuleWindow
 
 
 class NotKept(Exception):  # noqa: N818 - reads as what happened
-    """A rule asked for what the journal does not keep."""
+    """A rule asked for a fact that the journal does not keep."""
 
 
 class UnkeptFact:

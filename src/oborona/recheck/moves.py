@@ -30,7 +30,7 @@ NOTHING_MOVED: Final = "there is nothing to take back"
 
 
 class MoveState(StrEnum):
-    """How far a move is."""
+    """The states of a move."""
 
     DECIDED = "decided"  # written down; it waits for its time
     ISSUED = "issued"  # on its way: the mailbox may have it, or not
@@ -64,7 +64,7 @@ class DecidedMessage(NamedTuple):
 
 
 class Move(msgspec.Struct, frozen=True, kw_only=True):
-    """One move, as far as it is."""
+    """One move and its state."""
 
     id: int
     message: int
@@ -86,7 +86,7 @@ class Move(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class RecheckPause(msgspec.Struct, frozen=True, kw_only=True):
-    """The second look stands still."""
+    """The recheck is paused."""
 
     since: float  # Unix seconds
     why: str

@@ -37,7 +37,7 @@ _MISSING: Final = frozenset({PARTIAL, TEMPERROR})
 
 
 class Rejudged(msgspec.Struct, frozen=True, kw_only=True):
-    """What another policy says of a message."""
+    """The verdict of another policy on a message."""
 
     verdict: Verdict  # without the rules that can't be judged
     facts: Facts

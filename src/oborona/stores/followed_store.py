@@ -30,7 +30,7 @@ _AT_ONCE: Final = 500  # rows
 
 
 class VersionedChanges(Protocol):
-    """What has changed up to a version of a store."""
+    """The changes up to a version of a store."""
 
     @property
     def version(self) -> int: ...

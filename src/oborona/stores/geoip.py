@@ -15,7 +15,7 @@ from ipaddress import IPv4Address, IPv6Address
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from oborona.config import GeoIpSettings as Settings
+from oborona.config import GeoIpSettings
 from oborona.errors import ConfigError
 from oborona.policy.list_files import Look, file_state
 from oborona.reputation.geoip import NOWHERE, autonomous_system, country
@@ -39,7 +39,7 @@ _SAYS: Final = {
 }
 
 
-def files(settings: Settings) -> dict[Path, list[str]]:
+def files(settings: GeoIpSettings) -> dict[Path, list[str]]:
     """Return each file that the settings name, with what it is for."""
     purposes: dict[Path, list[str]] = {}
     for name, purpose in ((settings.country_file, COUNTRY), (settings.as_file, SYSTEM)):
@@ -60,7 +60,7 @@ def open_database(path: Path, purposes: list[str]) -> MmdbDatabase:
 
 
 class GeoIpDatabases:
-    """The places of one process.
+    """The GeoIP databases of one process.
 
     Args:
         settings: which files; none is fine. They are read at once.
@@ -69,7 +69,7 @@ class GeoIpDatabases:
         errors: what is wrong with a file as it is now, by file.
     """
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: GeoIpSettings) -> None:
         self._files = files(settings)
         self._seen: dict[Path, Look] = {}
         self._open: dict[Path, MmdbDatabase] = {}

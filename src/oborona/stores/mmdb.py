@@ -33,7 +33,7 @@ _BROKEN: Final = (InvalidDatabaseError, ValueError, TypeError, RecursionError)
 
 
 class MmdbDatabase:
-    """A database that is good for something.
+    """A database with a usable kind of record.
 
     Args:
         path: of the file.

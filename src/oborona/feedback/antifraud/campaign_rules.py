@@ -18,7 +18,7 @@ ASKED_MOST: Final = 5 * NEWCOMER
 ENOUGH_COMPLAINTS: Final = 20 * NEWCOMER  # weight, from which on strangers add nothing
 ENOUGH_PARDONS: Final = 30 * NEWCOMER  # weight, from which on those who are not proven add nothing
 CONTEST: Final = 3 * NEWCOMER  # weight of complaints that are no accident
-# of that weight, by persons who are known: then it is no crowd of strangers
+# of that weight, by persons who are known: then these are no strangers
 KNOWN_SHARE: Final = 0.2
 # of the weight of strangers' complaints, that known people may say against them
 BALANCE: Final = 0.5

@@ -14,7 +14,7 @@ NEWCOMER: Final = 0.3
 
 
 class DailyThresholds(msgspec.Struct, frozen=True, kw_only=True):
-    """How often a person may speak on one day; `thresholds` makes them of the day before."""
+    """How many reports of one person on one day are normal; made by `thresholds`."""
 
     complaints: float
     pardons: float
@@ -22,7 +22,7 @@ class DailyThresholds(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class PersonRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """What a person did until now, the event that is asked about left out."""
+    """A person's reports until now, without the event in question."""
 
     complaints_today: int = 0  # since midnight UTC, believed or not
     pardons_today: int = 0
@@ -35,7 +35,7 @@ class PersonRecord(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class CampaignRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """What was said of messages alike in the last day, the event that is asked about left out.
+    """A campaign's reports of the last day, without the event in question.
 
     Where something is believed, what does not count, or was taken back, is left out.  A weight is a
     sum over distinct persons; each has the weight and the standing of when they said it.
@@ -59,7 +59,7 @@ class CampaignRecord(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class EventCircumstances(msgspec.Struct, frozen=True, kw_only=True):
-    """An event, and all that its belief may rest on."""
+    """An event, and everything that the belief in it may depend on."""
 
     what: EventKind
     way: EventChannel
@@ -95,7 +95,7 @@ class Belief(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class CampaignEvent(msgspec.Struct, frozen=True, kw_only=True):
-    """One event of a campaign, looked at again: complaints, pardons, traps, the site's word.
+    """One event of a campaign under review: complaint, pardon, trap, or the site's report.
 
     Where a rule of `rules.ANYBODY` fired it is left out.
     """

@@ -28,7 +28,7 @@ WORDS: Final = (EventKind.COMPLAINT, EventKind.PARDON)
 
 
 class CampaignTruth(NamedTuple):
-    """What a campaign turned out to be."""
+    """The outcome of a campaign."""
 
     what: EventKind | None  # COMPLAINT: spam; PARDON: not spam; None: not known
     since: float = 0.0  # Unix seconds, when it could be known

@@ -35,7 +35,7 @@ class _WaitingEvent(NamedTuple):
 
 
 class EventWriter:
-    """The way of one process's doors to the log; for one event loop.
+    """Writes the events of one process's doors to the log; for one event loop.
 
     Use `async with EventWriter(path)`.
 

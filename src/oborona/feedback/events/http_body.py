@@ -30,7 +30,7 @@ AHEAD_S: Final = 300.0  # that another machine's clock may be ahead of ours
 
 
 class FeedbackRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The words of a request."""
+    """The values of a request."""
 
     what: EventKind
     person: Annotated[str, Meta(max_length=320)] = ""  # mail address; none of a trap

@@ -30,7 +30,7 @@ _SOURCE: Final = "dovecot"
 
 
 class MessageReference(NamedTuple):
-    """Which message this is, as its header says."""
+    """The ids of a message, from its header."""
 
     ident: int | None  # in the journal, if we signed it
     message_id: str  # without <>

@@ -15,7 +15,7 @@ MOST_RAW: Final = 1 << 20
 
 
 class EventKind(StrEnum):
-    """What was done."""
+    """The kinds of events: what a person or trap did."""
 
     COMPLAINT = "complaint"  # a person: this is spam
     PARDON = "pardon"  # a person: this is not spam
@@ -33,7 +33,7 @@ _REPORTS: Final = {EventKind.COMPLAINT: "spam report", EventKind.PARDON: "not-sp
 
 
 class EventChannel(StrEnum):
-    """How it came to us."""
+    """The channel by which an event came."""
 
     SIEVE = "sieve"  # a move in the mailbox, told by IMAPSieve
     REPORT = "report"  # an abuse report (ARF) of another site
@@ -73,7 +73,7 @@ class FeedbackEvent(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class EventReceipt(NamedTuple):
-    """What became of an event that was handed in; it survives the power going."""
+    """The state of an event that was handed in; it survives a power failure."""
 
     id: int  # of it, or of the one with the same key that came before
     new: bool
@@ -116,7 +116,7 @@ class StoredEvent(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class EventDecision(msgspec.Struct, frozen=True, kw_only=True):
-    """What is decided of an event."""
+    """The decision about an event."""
 
     counts: bool  # it is believed, for all
     own: bool  # it acts on the person's own mail

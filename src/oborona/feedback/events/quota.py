@@ -25,7 +25,7 @@ _HOUR_S: Final = 3600.0
 
 
 class Quota:
-    """The room that persons have left."""
+    """The room that each person has left."""
 
     def __init__(self) -> None:
         self._left: dict[

@@ -45,7 +45,7 @@ BEGINNING: Final = 1_700_000_000.0  # Unix seconds: any moment will do
 
 
 class SortedMessage(NamedTuple):
-    """A message, and what people say of it."""
+    """A message with its label."""
 
     name: str
     raw: bytes
@@ -64,7 +64,7 @@ class _Word(NamedTuple):
 
 
 class BacktestResult(msgspec.Struct, frozen=True, kw_only=True):
-    """A message as it was judged."""
+    """The scan result of a message."""
 
     scan: Scan
     example: FinalExample
@@ -72,7 +72,7 @@ class BacktestResult(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class BacktestContentModel(NoModels):
-    """The content model, as it is taught meanwhile.
+    """The content model that is taught during a backtest.
 
     Silent until it has learned `least` messages of each kind.
     """

@@ -60,7 +60,7 @@ class NotTrainable(OboronaError):  # noqa: N818 - reads as what happened
 
 
 class HeldOutResult(NamedTuple):
-    """What was judged by models of the mail before it."""
+    """The scores of models that were trained on earlier mail."""
 
     places: NDArray[np.intp]  # of the examples
     spam: Labels
@@ -70,7 +70,7 @@ class HeldOutResult(NamedTuple):
 
 
 class TrainingResult(NamedTuple):
-    """A model, and how it was found to be."""
+    """A trained model, and its measured quality."""
 
     model: TrainedModel
     judged: HeldOutResult

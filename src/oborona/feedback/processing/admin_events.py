@@ -20,7 +20,7 @@ from oborona.reputation.personal import mail_address
 
 
 class TaughtLabel(NamedTuple):
-    """A word that was taught."""
+    """A label that an admin taught."""
 
     word: Label
     heard: RecordedLabel  # what became of it

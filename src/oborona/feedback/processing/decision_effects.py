@@ -46,7 +46,7 @@ _READ: Final = {EventKind.READ: CountedEffect.READ, EventKind.DELETED: CountedEf
 
 
 class DecisionEffects:
-    """Does what follows from decisions.
+    """Carries out decisions.
 
     Args:
         log: of events.

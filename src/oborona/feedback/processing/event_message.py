@@ -42,7 +42,7 @@ KINDS: Final = {
 
 
 class SiteHashing(msgspec.Struct, frozen=True, kw_only=True):
-    """What it takes to read messages as this site does."""
+    """The site's settings for parsing and hashing a message."""
 
     hasher: Hasher
     feedback: bytes  # for digests
@@ -51,7 +51,7 @@ class SiteHashing(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class EventMessage(msgspec.Struct, frozen=True, kw_only=True):
-    """A message that an event is about."""
+    """The message of an event."""
 
     message: bytes = b""  # what it is known by, 16 octets; empty = nothing is
     signed: bool = False  # it is the journal's

@@ -87,14 +87,14 @@ log = logging.getLogger("oborona.trainer")
 
 
 class EventRetention(msgspec.Struct, frozen=True, kw_only=True):
-    """How long what is kept."""
+    """How long events and raw copies are kept."""
 
     raw_s: float  # seconds
     events_s: float
 
 
 class EventProcessor:
-    """The state of whoever believes; for one thread.
+    """The state of the event processor; for one thread.
 
     Args:
         events: the log of events.

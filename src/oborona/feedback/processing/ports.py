@@ -13,7 +13,7 @@ from oborona.types import Action, Shingle
 
 
 class JournaledMessage(msgspec.Struct, frozen=True, kw_only=True):
-    """What the journal knows of a message."""
+    """The journal's data of a message."""
 
     id: int
     time: float  # Unix seconds
@@ -83,7 +83,7 @@ class PersonalListStore(Protocol):
 
 
 class ProposalSink(Protocol):
-    """The book of signatures, as far as it takes proposals."""
+    """The book of signatures, as a receiver of proposals."""
 
     def propose(self, spam: Sequence[bytes], reason: str, now: float) -> list[str]:
         """Propose signatures that messages have in common; return the names of those that are new.

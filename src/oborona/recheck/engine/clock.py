@@ -24,7 +24,7 @@ class DueMessages(NamedTuple):
 
 
 class RecheckClock:
-    """The looks of one process.
+    """The scheduled rechecks of one process.
 
     Args:
         looks_s: seconds after the verdict, ascending.

@@ -8,7 +8,7 @@ from oborona.recheck.engine.model import MailboxFolders
 
 
 class RecheckLimits(msgspec.Struct, frozen=True, kw_only=True):
-    """As the settings say."""
+    """The limits that the settings give."""
 
     window_s: float = 86_400.0  # a message older than this stays where it is
     # after which it is looked at by the clock

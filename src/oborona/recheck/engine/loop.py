@@ -70,7 +70,7 @@ log = logging.getLogger("oborona.recheck")
 
 
 class PieceLookup(Protocol):
-    """The index from pieces to messages."""
+    """The index from hashes to messages."""
 
     def find(
         self, shingles: Sequence[Shingle], *, since: float, before: int | None = None, most: int
@@ -80,7 +80,7 @@ class PieceLookup(Protocol):
 
 
 class RecheckEngine:
-    """The second look of a site.
+    """The recheck of a site.
 
     Args:
         journal: of delivered messages.

@@ -15,7 +15,7 @@ from oborona.types import Shingle
 
 
 class RecheckCause(StrEnum):
-    """Why a message is looked at."""
+    """Why a message is rechecked."""
 
     WORD = "word"  # people's word against it, or a trap's, was counted
     PARDON = "pardon"  # people's word for it was counted, or one against it taken back
@@ -28,7 +28,7 @@ class RecheckCause(StrEnum):
 
 
 class RecheckCandidate(NamedTuple):
-    """A message that is taken up."""
+    """A message that is rechecked."""
 
     entry: JournalEntry
     late: LateFindings | None = None
@@ -38,7 +38,7 @@ class RecheckCandidate(NamedTuple):
 
 
 class MessageBrief(NamedTuple):
-    """As much of a message as tells whether a whole look is worth it."""
+    """The part of a message that the prefilter needs."""
 
     id: int
     policy_version: str
@@ -47,7 +47,7 @@ class MessageBrief(NamedTuple):
 
 
 class ReaderAction(NamedTuple):
-    """What one person did with a message, as far as the second look asks."""
+    """What one person did with a message, as far as the recheck needs it."""
 
     person: str  # mail address in normal form
     moved: bool  # complained of it, or pardoned it: where it is now is theirs to say
@@ -55,14 +55,14 @@ class ReaderAction(NamedTuple):
 
 
 class StayingCopy(NamedTuple):
-    """A copy that stays where it is, although the message's verdict is another now."""
+    """A copy that stays where it is although the message's verdict has changed."""
 
     recipient: str
     why: str
 
 
 class RecheckResult(msgspec.Struct, frozen=True, kw_only=True):
-    """What the second look at one message says."""
+    """The result of the recheck of one message."""
 
     entry: JournalEntry
     cause: RecheckCause

@@ -68,7 +68,7 @@ def shingles_of(signature: Signature, hasher: Hasher) -> tuple[Shingle, ...]:
 
 
 class SignatureChanges:
-    """What of signatures is new, and what is gone.
+    """The added and the removed signatures.
 
     Args:
         fresh: those that came or changed lately, by id.

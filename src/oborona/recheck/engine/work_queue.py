@@ -93,7 +93,7 @@ class RecheckJob:
 
 
 class RecheckQueue:
-    """All that is to be looked at."""
+    """All pending jobs."""
 
     def __init__(self) -> None:
         self._jobs: list[RecheckJob] = []  # the newest last

@@ -34,7 +34,7 @@ NOT_PERMITTED: Final = 77
 
 
 class GarbledReply(PeerError):  # noqa: N818 - reads as what happened
-    """The answer is none, or breaks off: a single command may have spoiled it."""
+    """The reply is invalid or cut off: a single command may have spoiled it."""
 
 
 class DoveadmCommand(NamedTuple):

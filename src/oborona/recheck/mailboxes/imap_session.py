@@ -38,7 +38,7 @@ logging.getLogger("imapclient").setLevel(logging.WARNING)  # else it tells of ea
 
 
 class ImapServer(NamedTuple):
-    """Where mailboxes are, and who may enter all of them."""
+    """The address of an IMAP server, and its master user."""
 
     host: str
     port: int
@@ -58,7 +58,7 @@ class ImapCopy(NamedTuple):
 
 
 class ImapUnsupported(Exception):  # noqa: N818 - reads as what happened
-    """A mailbox can't do it, today or tomorrow; the text says why."""
+    """A mailbox does not support it, now or later; the text says why."""
 
 
 class ImapSession(IMAPClient):  # type: ignore[misc]  # imapclient has no types

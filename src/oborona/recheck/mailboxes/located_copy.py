@@ -26,7 +26,7 @@ _T = TypeVar("_T")
 
 
 class MoveGuard(NamedTuple):
-    """What else keeps a message where it is."""
+    """Further conditions that keep a message where it is."""
 
     move_listed: bool  # False: what a mail program has listed stays
     inbox: str = "INBOX"  # what we have moved once and is here again was brought back

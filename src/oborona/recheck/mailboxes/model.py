@@ -35,7 +35,7 @@ class MailboxItem(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class MoveOutcome(StrEnum):
-    """What became of a letter, or would."""
+    """The outcome of a move, or of a trial."""
 
     MOVED = "moved"  # is in the target now; of `look`: would be moved
     SEEN = "seen"  # opened
@@ -47,7 +47,7 @@ class MoveOutcome(StrEnum):
 
 
 class MoveResult(NamedTuple):
-    """The answer for one letter."""
+    """The result for one letter."""
 
     outcome: MoveOutcome
     say: str = ""  # one line for logs and admins; "" where the outcome says it all

@@ -28,7 +28,7 @@ _T = TypeVar("_T")
 
 
 class MailServerRequests:
-    """Those of one server, in one event loop.
+    """The requests to one server, in one event loop.
 
     Args:
         most: at once.

@@ -54,14 +54,14 @@ _WRITTEN: Final = (
 
 
 class StoredPerson(NamedTuple):
-    """What is kept of a person."""
+    """A person's stored data."""
 
     strictness: float
     entries: list[PersonalEntry]
 
 
 class PersonStoreCounts(NamedTuple):
-    """How much there is."""
+    """The numbers of persons and entries."""
 
     persons: int
     entries: int  # contacts included

@@ -19,7 +19,7 @@ _WHOLE: Final = 1 << 64
 
 
 class PinAction(StrEnum):
-    """What was done."""
+    """The kinds of changes."""
 
     PIN = "pin"
     CLEAR = "clear"  # of a pin
@@ -30,7 +30,7 @@ class PinAction(StrEnum):
 
 
 class PinChange(msgspec.Struct, frozen=True, kw_only=True):
-    """One thing that somebody did."""
+    """One change, with who made it."""
 
     at: float  # Unix seconds
     by: str
@@ -43,7 +43,7 @@ class PinChange(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class PinNote(msgspec.Struct, frozen=True, kw_only=True):
-    """What somebody wrote beside an entity."""
+    """A note on an entity."""
 
     at: float  # Unix seconds
     by: str
@@ -51,7 +51,7 @@ class PinNote(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class PinStoreChanges(msgspec.Struct, frozen=True, kw_only=True):
-    """What has changed in the store."""
+    """The changes in the store."""
 
     version: int
     pins: list[Pin]

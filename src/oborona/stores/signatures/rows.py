@@ -23,7 +23,7 @@ COLUMNS: Final = (
 
 
 class SignatureState(StrEnum):
-    """What has become of a signature."""
+    """The states of a signature."""
 
     ACTIVE = "active"
     PROPOSED = "proposed"  # waits for a person
@@ -51,7 +51,7 @@ class SignatureHits(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SignatureStoreChanges(msgspec.Struct, frozen=True, kw_only=True):
-    """What has changed in the store."""
+    """The changes in the store."""
 
     version: int
     active: list[Signature]
