@@ -70,7 +70,7 @@ MIGRATIONS: Final = (
             id INTEGER PRIMARY KEY,    -- word.id
             kind TEXT NOT NULL,        -- word.kind and word.rank
             rank REAL NOT NULL,
-            layout TEXT NOT NULL,      -- of the features, as `feature_layout.layout` names it
+            layout TEXT NOT NULL,      -- of the features, as `layout.layout` names it
             features BLOB NOT NULL,
             pieces BLOB NOT NULL       -- a byte of type and 8 of hash each, little-endian
         )

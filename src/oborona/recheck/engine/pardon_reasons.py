@@ -131,7 +131,7 @@ def _rules(
             weighed.append(
                 (
                     lost,
-                    f"DNS list {name} {'weighs less' if name in on else 'no longer fingerprints'}",
+                    f"DNS list {name} {'weighs less' if name in on else 'no longer asked'}",
                 )
             )
         elif fingerprints is not None and name in fingerprints and name not in rules:
