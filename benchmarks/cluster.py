@@ -43,8 +43,8 @@ from oborona.counter_load.cluster import PAGES, ClusterSubject, ClusterWatch
 from oborona.counter_load.processes import cpu_s
 from oborona.counter_load.workload import hashes, types
 from oborona.counters.cluster.blocking_client import BlockingClusterClient
-from oborona.counters.cluster.doorkeeper_page import DOOR, SLOT, SLOTS
 from oborona.counters.cluster.layout import APPLIED, FIELD_BYTES, ID_BYTES, OPENINGS
+from oborona.counters.cluster.page_queries import DOOR, SLOT, SLOTS
 from oborona.counters.cluster.wire import ClusterAccess, NodeAddress, pack
 from oborona.counters.lmdb_store import LmdbReader
 from oborona.counters.record import CELL_BYTES

@@ -15,7 +15,7 @@ from typing import Final
 
 from oborona.cli.mailboxes import MailSource
 from oborona.cli.sorted_mail import HAM, SPAM, index_mail, seconds
-from oborona.feedback.final.original_message import fields, undo_delivery
+from oborona.feedback.final.backtest import fields, undo_delivery
 
 SIDE_FILES: Final = (".json", ".md", ".yml", ".idx")  # beside messages, and none themselves
 

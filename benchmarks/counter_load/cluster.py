@@ -18,7 +18,6 @@ from oborona import state_files
 from oborona.counter_load.fill import ROUNDS, records, rounds
 from oborona.counter_load.subject import BENCH, StoreSize
 from oborona.counters.cluster.blocking_client import BlockingClusterClient, Command
-from oborona.counters.cluster.doorkeeper_page import DOOR, SLOT
 from oborona.counters.cluster.layout import (
     APPLIED,
     APPLIED_KEYS,
@@ -30,6 +29,7 @@ from oborona.counters.cluster.layout import (
     tag_of,
 )
 from oborona.counters.cluster.outbox import ID_KEY, TAGS_KEY, Numbers, all_done
+from oborona.counters.cluster.page_queries import DOOR, SLOT
 from oborona.counters.cluster.progress import SpoolProgress
 from oborona.counters.cluster.sender import ClusterWriter
 from oborona.counters.cluster.store import ClusterCounters

@@ -47,6 +47,7 @@ and who falls silent instead stays bad until the weight, halved every two and a 
 
 from __future__ import annotations
 
+from math import log
 from typing import Final
 
 from oborona.reputation.evidence import SpamEvidence, least
@@ -63,8 +64,21 @@ from oborona.reputation.judgement import (
     steadiness,
 )
 from oborona.reputation.judgement.model import EntityJudgement, HistoryMeasure
-from oborona.reputation.judgement.ramp import ramp, steps
 from oborona.reputation.timeline import EntityHistory
+
+# How a value becomes a part of one: 0 up to a line, 1 from another line on, straight or by its
+# logarithm between them.
+
+
+def ramp(value: float, start: float, full: float) -> float:
+    """Return 0 at `start` to 1 at `full`, straight between them."""
+    return min(1.0, max(0.0, (value - start) / (full - start)))
+
+
+def steps(value: float, start: float, full: float) -> float:
+    """Return 0 at `start` to 1 at `full`, equal steps for equal ratios; both above 0."""
+    return 0.0 if value <= start else min(1.0, log(value / start) / log(full / start))
+
 
 BAD: Final = -75.0  # points; at or below it
 POOR: Final = -45.0

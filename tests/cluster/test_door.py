@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from oborona.counters import record
 from oborona.counters.cluster.blocking_client import BlockingClusterClient
-from oborona.counters.cluster.doorkeeper_page import DOOR, SLOT, SLOTS, sighting
 from oborona.counters.cluster.layout import SLOT_OF_TAG, page_of
+from oborona.counters.cluster.page_queries import DOOR, SLOT, SLOTS, sighting
 
 from .sending import KEY, NOON, PAIR, TAG, Sent, batch
 

@@ -10,10 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from oborona.message.header_order import COMPOSED, MAX_FIELDS, MIN_FIELDS, order
-from oborona.message.mailer import program
 from oborona.message.model import HeaderField, Message
 from oborona.message.normalise import normalise
+from oborona.message.sender_pieces import COMPOSED, MAX_FIELDS, MIN_FIELDS, order, program
 
 
 def said(value: str, name: str = "x-mailer") -> str:

@@ -15,6 +15,7 @@ D. Sculley and G. Wachman, "Relaxed Online SVMs for Spam Filtering", 2007.
 
 from __future__ import annotations
 
+import re
 from functools import lru_cache
 from itertools import chain
 from typing import Final, NamedTuple
@@ -24,9 +25,71 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from oborona.message.model import Message
-from oborona.policy.models.content import header_fields, shape
+from oborona.message.model import HeaderField, Message
+from oborona.policy.headers import OUR_NAMES
+from oborona.policy.models.content import shape
 from oborona.policy.models.content.pieces import grams, slots, words, words_of_lines
+
+# What of a message's header the content model reads: what was written before it came to us.
+#
+# Left out is what was written after, so that a message looks the same at the door and when a person
+# complains about it: our own headers, those of delivery and of mailboxes; and the verdicts of other
+# filters, which would teach theirs instead of people's.
+
+FIELD_OCTETS: Final = 400  # of a field: chains of signatures must not push Subject out
+SIGNATURE_OCTETS: Final = 100  # of a signature: version, algorithm, domain; what follows is random
+HEAD_OCTETS: Final = 6000  # of all fields
+
+_DELIVERY: Final = frozenset(
+    ("return-path", "delivered-to", "x-original-to", "envelope-to", "x-envelope-to", "x-sieve", "status", "x-status", "x-uid", "x-uidl",
+     "x-keywords", "lines", "content-length", "x-folder", "x-label", "x-gmail-labels", "x-gm-thrid", "xref", "replied", "forwarded")
+)  # fmt: skip
+_AFTERWARDS: Final = re.compile(r"x-(?:evolution|mozilla|imap|dovecot)")
+_VERDICT: Final = re.compile(
+    r".*(?:spam|bogosity|virus|amavis)|x-(?:mailscanner|barracuda|ironport|proofpoint|pmx|assp|crm114|gmane|ms-exchange-organization)"
+)
+_HANDED_OVER: Final = re.compile(rb"\bwith LMTP")  # from our mail server to the mailbox
+_SIGNATURE: Final = re.compile(
+    r"(?:.*dkim-signature|domainkey-signature|arc-|x-gm-message-state|x-me-proxy)"
+)
+
+
+def read_header_fields(message: Message) -> list[tuple[HeaderField, bytes]]:
+    """Return the fields that count, in order, each with its octets: name, colon, value, cut to a
+    length.
+
+    Returns:
+        No more than `HEAD_OCTETS` together, but for the last, with a line end after each; none
+        within.
+    """
+    fields = []
+    left = HEAD_OCTETS
+    for header in message.headers:
+        length = _octets(header.name)
+        raw = header.raw
+        if length and not (header.name == "received" and _HANDED_OVER.search(raw)):
+            if b"=?" in raw:
+                raw = header.value.encode("utf-8", "surrogatepass")
+            octets = header.name.encode() + b": " + raw[:length].replace(b"\n", b" ")
+            fields.append((header, octets))
+            left -= len(octets) + 1
+            if left <= 0:
+                break
+    return fields
+
+
+@lru_cache(maxsize=2048)
+def _octets(name: str) -> int:
+    """Return how much of a field is read; 0 = it is left out."""
+    if (
+        name.startswith(OUR_NAMES)
+        or name in _DELIVERY
+        or _AFTERWARDS.match(name)
+        or _VERDICT.match(name)
+    ):
+        return 0
+    return SIGNATURE_OCTETS if _SIGNATURE.match(name) else FIELD_OCTETS
+
 
 VIEWS: Final = ("head", "text", "fields", "words", "shape")
 BITS: Final = (18, 18, 17, 17, 16)  # of a view's slots
@@ -34,9 +97,7 @@ FIRST: Final = tuple(int(sum(1 << bits for bits in BITS[:view])) for view in ran
 SPACE: Final = FIRST[-1]  # slots of all views
 EDGES: Final = np.array(FIRST, np.uint32)
 OCTETS: Final = 4000  # of the normalised text that are looked at
-MAX_FEATURES: Final = (
-    header_fields.HEAD_OCTETS + OCTETS
-) * 3 // 2 + 10_000  # more than a message can have
+MAX_FEATURES: Final = (HEAD_OCTETS + OCTETS) * 3 // 2 + 10_000  # more than a message can have
 
 
 class ContentFeatures(msgspec.Struct, frozen=True):
@@ -109,7 +170,7 @@ def features(message: Message) -> ContentFeatures:
 
 def pieces(message: Message) -> ContentPieces:
     """Return the pieces of a message; see `features`."""
-    fields = header_fields.read_header_fields(message)
+    fields = read_header_fields(message)
     octets = [octet for _, octet in fields]
     head = b"\n".join(octets)
     text = message.normal_text[:OCTETS].encode("utf-8", "surrogatepass")[:OCTETS]

@@ -20,7 +20,6 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from oborona import secret, state_files, store_birth
-from oborona.daemon.backup.restore_mark import check_restored
 from oborona.errors import StoreError, StoreForeign, StoreVersion
 from oborona.feedback import schema as word_store
 from oborona.feedback.events import schema as event_log
@@ -33,6 +32,29 @@ from oborona.stores.persons import schema as person_store
 from oborona.stores.pins import schema as pin_store
 from oborona.stores.signatures import schema as signature_store
 from oborona.telemetry.log import event
+
+# The mark of a restore that has not come to its end: while it is there, nothing starts on what was
+# put back so far.
+
+
+def check_restored(state: Path) -> None:
+    """Refuse a state folder that a restore has left half done.
+
+    Raises:
+        StoreForeign: it has. StoreError: there is a mark that can't be read.
+    """
+    mark = state / state_files.RESTORING
+    try:
+        source = mark.read_text("utf-8", "replace").strip()
+    except FileNotFoundError:
+        return
+    except OSError as error:
+        raise StoreError(f"{mark}: {error.strerror}") from error
+    raise StoreForeign(
+        f"{state} was put back in part: `oborona restore {source}` ended before its end; "
+        f"run it again"
+    )
+
 
 # for another unit that prepares: a journal of which all is read takes minutes, others seconds
 PATIENCE_S: Final = 60.0

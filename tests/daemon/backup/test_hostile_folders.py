@@ -16,8 +16,7 @@ from oborona.config import LoadedSettings, load_settings
 from oborona.daemon.backup.creation import UNFINISHED, create_backup
 from oborona.daemon.backup.manifest import MANIFEST, SUMS, BackupManifest, file_digest
 from oborona.daemon.backup.restore import restore_backup
-from oborona.daemon.backup.restore_mark import check_restored
-from oborona.daemon.state import prepare_state
+from oborona.daemon.state import check_restored, prepare_state
 from oborona.errors import StoreError
 from tests.peers.oborona import SETTINGS
 

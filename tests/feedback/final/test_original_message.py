@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from oborona.feedback.final.original_message import undo_delivery
+from oborona.feedback.final.backtest import undo_delivery
 
 
 def test_what_came_after_delivery_is_taken_off() -> None:

@@ -2,8 +2,8 @@
 
 import pytest
 
+from oborona.reputation.judgement.judge import ramp, steps
 from oborona.reputation.judgement.phrases import percent, some, times
-from oborona.reputation.judgement.ramp import ramp, steps
 
 
 @pytest.mark.parametrize(

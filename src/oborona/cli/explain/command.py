@@ -18,9 +18,18 @@ from oborona import state_files
 from oborona.cli import find
 from oborona.cli.context import CliContext, pass_cli_context
 from oborona.cli.envelope import asks_dns, pass_envelope
-from oborona.cli.explain import journal_entry, message_file
+from oborona.cli.explain import journal_entry
+from oborona.cli.explain.contributions import content_parts, final_parts
+from oborona.cli.explain.elements import (
+    by_name,
+    lines_of,
+    opinion_of,
+    piece_counts,
+    rows_now,
+    rows_then,
+)
 from oborona.cli.explain.feedback import feedback_on
-from oborona.cli.explain.model import VerdictExplanation
+from oborona.cli.explain.model import VerdictExplanation, side_of
 from oborona.cli.explain.moves import moves_of
 from oborona.cli.explain.output import show
 from oborona.cli.find import query_from_options
@@ -31,11 +40,52 @@ from oborona.ident import from_text
 from oborona.journal.entry import JournalEntry
 from oborona.journal.queries import JournalReader
 from oborona.journal.search import JournalSearch
+from oborona.policy.counts import shingles_to_read
 from oborona.policy.engines import RememberedEngines
-from oborona.policy.scan import scan
+from oborona.policy.scan import Scan, ScanSite, scan
 from oborona.recheck.facts_at_delivery import facts_then
 from oborona.recheck.rejudgement import envelope_of
 from oborona.types import Client, Envelope
+
+# Why a message file would get its verdict now.
+
+
+async def explain_message(
+    name: str, result: Scan, site: ScanSite, now: float
+) -> VerdictExplanation:
+    """Return why a scan ended as it did.
+
+    Args:
+        name: of the file.
+        result: the scan.
+        site: that it was made with.
+        now: Unix seconds.
+    """
+    envelope, message = result.envelope, result.message
+    pieces = shingles_to_read(result.pieces)
+    return VerdictExplanation(
+        file=name,
+        queue_id=envelope.queue_id,
+        client=envelope.client.ip,
+        helo=envelope.helo,
+        sender=envelope.sender,
+        recipients=envelope.recipients,
+        login=envelope.login,
+        subject=message.subject,
+        message_id=message.message_id,
+        size=message.size,
+        now=side_of(
+            result.verdict,
+            policy=result.policy.version,
+            lines=lines_of(result.policy),
+            facts=by_name(result.facts),
+            model=opinion_of(result.opinion),
+        ),
+        counts=piece_counts(pieces, rows_then((), pieces), await rows_now(site, pieces, now)),
+        content_model=content_parts(site.content, message, envelope, result.opinion),
+        final_model=final_parts(site.final, result.facts, result.verdict.rules),
+    )
+
 
 Tell = Callable[[VerdictExplanation], None]
 
@@ -187,7 +237,7 @@ async def _file(
                     click.echo(
                         f"oborona: {source.name}: has another Message-ID than the entry", err=True
                     )
-                tell(await message_file.explain_message(source.name, result, site, now))
+                tell(await explain_message(source.name, result, site, now))
 
 
 def _tell(explanation: VerdictExplanation, *, as_json: bool, verbose: bool) -> None:

@@ -5,14 +5,64 @@ Each command in a file of its own.
 
 from __future__ import annotations
 
-import click
+from datetime import UTC, datetime
 
+import click
+from rich.table import Table
+
+from oborona.cli.context import CliContext, pass_cli_context
+from oborona.cli.label_store import store
 from oborona.cli.model.final import final
-from oborona.cli.model.labels import words
 from oborona.cli.model.rebuild import anew, rollback, unlearn
 from oborona.cli.model.status import history, status
 from oborona.cli.model.train import train_
 from oborona.cli.model.transfer import export, import_
+from oborona.cli.output import echo_json
+from oborona.cli.terminal import Terminal, plain
+from oborona.feedback.label import StoredLabel
+
+# `oborona model words`: what people said, of which message, and what became of it.
+
+
+@click.command()
+@click.option(
+    "--last",
+    type=click.IntRange(1, 1_000_000),
+    default=20,
+    show_default=True,
+    help="At most this many.",
+)
+@click.option("--person", metavar="ADDRESS", help="Of this person alone.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON object per line.")
+@pass_cli_context
+def words(context: CliContext, last: int, person: str | None, as_json: bool) -> None:
+    """List the last labels (spam, ham), the newest first, with the IDs that `model unlearn`
+    takes.
+    """
+    with store(context) as opened:
+        newest = opened.last(last, None if person is None else person.strip().lower())
+    if as_json:
+        for label in newest:
+            echo_json(label)
+        return
+    table = Table("id", "time", "label", "source", "by", "message", "predicted", "state")
+    for label in newest:
+        table.add_row(
+            str(label.id),
+            datetime.fromtimestamp(label.time, UTC).isoformat(sep=" ", timespec="seconds"),
+            label.kind.value,
+            label.source.report,
+            plain(label.person),
+            plain(label.message_id),
+            "" if label.margin is None else f"{label.margin:+.2f}",
+            _state(label),
+        )
+    Terminal().print(table, highlight=False)
+
+
+def _state(label: StoredLabel) -> str:
+    why = ": ".join(part for part in (label.changed_by, label.reason) if part)
+    return plain(f"{label.state} ({why})" if why else label.state.value)
 
 
 @click.group()
