@@ -16,7 +16,7 @@ approximate but this:
 
 A shingle that is the first half of a unique pair never comes here: pairs stay exact. The arithmetic
 is whole arrays at a time and touches no file; changes are computed first and made after the store's
-transaction, `doorkept.py` says how.
+transaction, `doorkeeper_file.py` says how.
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@ r"""The counter store on one machine: an LMDB environment, and reading it.
     \0newest            the last ten-minute bucket that was believed, i64
     \0purge             where the next purge goes on, a key
     \0spool/<owner>     how far that spool is applied: file number, offset, sequence
-    \0doorkeeper...     `doorkept.py`
+    \0doorkeeper...     `doorkeeper_file.py`
     \0top/...           `top.py`
     \1..., \2..., ...   packed records (`record.py`) by prefix
 

@@ -1,7 +1,7 @@
 """Batches into the store, inside one write transaction.
 
     decide the pairs: a P that has nothing stored for its day adds one to its U → sum all by key
-    (`summed.py`) → read the stored records, in key order → a key without a record: seen once, it
+    (`batch_sums.py`) → read the stored records, in key order → a key without a record: seen once, it
     goes to the doorkeeper; else it takes what the doorkeeper has of it → merge cells into records →
     write in key order
 

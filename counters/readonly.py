@@ -80,7 +80,7 @@ class ReadOnlyCounters:
         """Return the shingles of a type that counted most of a metric in a window at `now`,
         heaviest first.
 
-        Each count is exact; `heavy.py` says which shingles may be missing.
+        Each count is exact; `heavy_hitters.py` says which shingles may be missing.
 
         Raises:
             StoreError: the store cannot answer.

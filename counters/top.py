@@ -1,12 +1,12 @@
 r"""The heaviest keys of a type: candidates kept beside the records, their counts read from the
 records themselves.
 
-    \0top/<head><metric>    a note of `heavy.py` for each prefix, type and metric
+    \0top/<head><metric>    a note of `heavy_hitters.py` for each prefix, type and metric
 
 The writer feeds its sketch with each step and writes the notes twice a minute, in a transaction of
 their own; a writer that is killed loses the half minute. Who asks reads the candidates' windows and
 sorts by them. So every count is exact, and what may be missing is a key that never was among the
-candidates: `heavy.py` says which those are.
+candidates: `heavy_hitters.py` says which those are.
 """
 
 from __future__ import annotations

@@ -95,7 +95,7 @@ class ClusterReader:
         heaviest first.
 
         Each count is that of the whole cluster; looked at are those that this machine counted most,
-        `candidates.py`.
+        `outbox_feeder.py`.
 
         Raises:
             StoreError: no writer has run on this machine, or part of the cluster does not answer.
