@@ -1,9 +1,9 @@
 """Batches into the store, inside one write transaction.
 
     decide the pairs: a P that has nothing stored for its day adds one to its U → sum all by key
-    (`batch_sums.py`) → read the stored records, in key order → a key without a record: seen once, it
-    goes to the doorkeeper; else it takes what the doorkeeper has of it → merge cells into records →
-    write in key order
+    (`batch_sums.py`) → read the stored records, in key order → a key without a record: seen once,
+    it goes to the doorkeeper; else it takes what the doorkeeper has of it → merge cells into
+    records → write in key order
 
 Pairs are held against what is stored before the batches, and decided once for each (P, day) in
 them. A P that is also counted as a plain shingle in the same batch may or may not be new: types of

@@ -6,8 +6,8 @@
 The tree says how far each spool was applied, so that what its copy holds beyond that is applied
 after a restore, once. A spool without a position in the tree is new if its file is still there
 after the moment, and applied and forgotten if it is gone. The table is older than the tree, and the
-tree's notes make up for that as after a power failure (`doorkeeper_file.py`), unless some were dropped in
-between: then both are taken again.
+tree's notes make up for that as after a power failure (`doorkeeper_file.py`), unless some were
+dropped in between: then both are taken again.
 """
 
 from __future__ import annotations
