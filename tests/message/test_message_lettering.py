@@ -46,6 +46,13 @@ TRICKS = {
     "full width": ("painted-letters", "\uff26\uff32\uff25\uff25 \uff2d\uff2f\uff2e\uff25\uff39 \uff2e\uff2f\uff37\uff37"),
     "zero width": ("zero-width", f"v{ZERO}i{ZERO}a{ZERO}g{ZERO}r{ZERO}a for you"),
     "word joiners": ("zero-width", "c\u2060asino, b\u2060onus, w\u2060in, p\u2060rize"),
+    "Cyrillic ge for r": ("mixed-scripts", "youг oгdeг, tгack the paгcel in ouг stoгe"),
+    "variation selectors": ("zero-width", "v\ufe00i\ufe01a\ufe00g\ufe0fra for you"),
+    "selectors of the second plane": ("zero-width", "б\U000e0101о\U000e0102н\U000e0103у\U000e0104с"),
+    "tags": ("zero-width", "p\U000e0061r\U000e0062i\U000e0063z\U000e0064e"),
+    "selectors in Japanese": ("zero-width", "お\ufe00め\ufe00で\ufe00と\ufe00う"),
+    "operators in Japanese": ("zero-width", "重\u2063要\u2062な\u2061お\u2063知\u2064らせ"),
+    "selectors in Korean": ("zero-width", "무\ufe00료\ufe00당\ufe00첨\ufe00입니다"),
     "piles": ("marks-piled", "Z\u0301\u0302\u0303\u0304a\u0301\u0302\u0303l\u0301\u0302\u0303\u0304go"),
     "struck out": ("marks-piled", "".join(f"{letter}\u0336" for letter in "freemoney")),
     "override": ("direction-override", "go to \u202emoc.elpmaxe\u202c now"),
@@ -54,6 +61,10 @@ TRICKS = {
 }  # fmt: skip
 
 HONEST = {
+    "emoji and signs with selectors": "I\ufe0f \u2764\ufe0f you \u2600\ufe0f\u260e\ufe0f A1\ufe0f\u20e3 \u2122\ufe0fx \u00a9\ufe0fy \u2139\ufe0fz",
+    "a flag of tags": "from \U0001f3f4\U000e0067\U000e0062\U000e0065\U000e006e\U000e0067\U000e007f with love",
+    "variants of Chinese characters": "葛\U000e0100城市の葛\U000e0101飾区、辻\U000e0100さんと辻\U000e0101さん、榊\ufe00原",
+    "places where Japanese lines may break": "重要な\u200bお知らせ、\u200b会議の\u200b日程に\u200bついて",
     "Russian": ("Добрый день! Мы купили iPhone и GPS, работа идёт по плану, COVID-19-инфекция "
         "отступает."),
     "Russian with Latin names": "IP-адрес и Wi-Fi-роутер, VPN-клиент, USB-кабель, HTML-страница, 5G-сеть, SMSка, VIPы",

@@ -4,7 +4,8 @@ reader sees.
     mixed-scripts       words that mix Latin with Cyrillic or Greek letters where one looks like the
                         other (Latin p and a in a Russian word)
     painted-letters     mathematical, circled, full-width, small capital or raised letters for words
-    zero-width          characters without width inside words
+    zero-width          characters without width inside words: joiners, invisible operators,
+                        variation selectors and tags behind letters
     marks-piled         three and more combining marks on a letter, or letters struck out and
                         underlined one by one
     direction-override  characters that turn the order of letters round (U+202E)
@@ -13,11 +14,12 @@ reader sees.
 
 What is honest and looks alike: a word of one script beside a word of another, also with a hyphen
 (IP-address, half in Russian) or a Russian ending ("SMS" with one); TNF-alpha; joiners in Arabic,
-Indic and Thai text and in emoji; marks of Vietnamese, Hebrew, Arabic and phonetic writing, up to
-two on a letter; full-width letters in Chinese, Japanese and Korean; a Latin i, j or h where a
-keyboard lacks the Ukrainian, Serbian or Kazakh letter; an embedding around a telephone number; soft
-hyphens of web pages. A single word of a long text may be a slip of the keyboard, so each trick has
-its least number; in a subject or a name, which are written with care, it is less.
+Indic and Thai text and in emoji; selectors behind emoji and Chinese characters; marks of
+Vietnamese, Hebrew, Arabic and phonetic writing, up to two on a letter; full-width letters in
+Chinese, Japanese and Korean; a Latin i, j or h where a keyboard lacks the Ukrainian, Serbian or
+Kazakh letter; an embedding around a telephone number; soft hyphens of web pages. A single word of a
+long text may be a slip of the keyboard, so each trick has its least number; in a subject or a name,
+which are written with care, it is less.
 
 Limits: `LOOKED_AT` characters. A slang word of two changes (a Russian prefix, SMS, a Russian
 ending) counts like a painted one.
@@ -62,7 +64,7 @@ _SIDE_BY_SIDE: Final = re2.compile(
 )  # over octets: 7 µs for a letter, where `re` takes 110
 _RUN: Final = re.compile(f"[{_LATIN}]+|[{_GREEK}]+|[{_CYRILLIC}]+")
 _LIKE_LATIN: Final = frozenset(
-    "\u0430\u0441\u0435\u043e\u0440\u0445\u0443\u0456\u0458\u0455\u04bb\u0501\u051b\u051d\u043a\u0410\u0412\u0421\u0415\u041d\u0406\u0408\u041a\u041c\u041e\u0420\u0405\u0422\u0425\u0423\u03bf\u03bf\u03c1\u03bd\u03b9\u0391\u0392\u0395\u0396\u0397\u0399\u039a\u039c\u039d\u039f\u03a1\u03a4\u03a5\u03a7"
+    "\u0430\u0433\u0441\u0435\u043e\u0440\u0445\u0443\u0456\u0458\u0455\u04bb\u0501\u051b\u051d\u043a\u0410\u0412\u0421\u0415\u041d\u0406\u0408\u041a\u041c\u041e\u0420\u0405\u0422\u0425\u0423\u03bf\u03bf\u03c1\u03bd\u03b9\u0391\u0392\u0395\u0396\u0397\u0399\u039a\u039c\u039d\u039f\u03a1\u03a4\u03a5\u03a7"
 )
 _TYPED_FOR: Final = frozenset("iIjJhH\u00ef\u00cf")
 _LIKE_OTHER: Final = frozenset("aceopxyijshkuABCEHIJKMOPSTXYNZ")
@@ -75,7 +77,18 @@ _PAINTED_OR_WIDE: Final = re.compile(f"[{_PAINT}{_WIDE}]{{3,}}")
 _EAST_ASIAN: Final = re.compile("[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 
 _NO_WIDTH: Final = "\u034f\u115f\u1160\u180e\u200b-\u200d\u2060-\u2064\u3164\ufeff\uffa0"
-_SPLIT: Final = re.compile(f"(?<=[{_ANY}])[{_NO_WIDTH}]++(?=[{_ANY}])")
+# variation selectors and tags: behind a sign or a Chinese character they choose its form, behind a
+# letter they choose nothing
+_SELECTORS: Final = "\ufe00-\ufe0f\U000e0020-\U000e007f\U000e0100-\U000e01ef"
+# joiners and invisible operators; U+200B marks where a line may break in Japanese and Thai
+_JOINERS: Final = "\u034f\u180e\u2060-\u2064\ufeff"
+_SYLLABLE: Final = "\u3041-\u3096\u30a1-\u30fa\uac00-\ud7a3"  # hiragana, katakana, Hangul
+_HAN: Final = "\u3400-\u4dbf\u4e00-\u9fff"
+_SPLIT: Final = re.compile(f"(?<=[{_ANY}])[{_NO_WIDTH}{_SELECTORS}]++(?=[{_ANY}])")
+_SPLIT_EAST_ASIAN: Final = re.compile(
+    f"(?<=[{_SYLLABLE}])[{_JOINERS}{_SELECTORS}]++(?=[{_SYLLABLE}{_HAN}])"
+    f"|(?<=[{_HAN}])[{_JOINERS}]++(?=[{_SYLLABLE}{_HAN}])"
+)
 _MARK: Final = "\u0300-\u036f\u0483-\u0489\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20f0\ufe20-\ufe2f"
 _PILE: Final = re.compile(f"[{_MARK}]{{3,}}+")
 _LINED: Final = re.compile(
@@ -87,7 +100,9 @@ _HYPHEN: Final = re.compile(f"[{_ANY}]++(?:\u00ad++[{_ANY}]++)++")
 _LONELY: Final = re.compile(
     f"(?<![{_ANY}])[{_ANY}]\u00ad(?=[{_ANY}])|(?<=\u00ad)[{_ANY}](?![{_ANY}])"
 )
-_NOTABLE: Final = re2.compile(f"[{_PAINT}{_WIDE}{_NO_WIDTH}{_MARK}{_OVERRIDE}\u00ad]")
+_NOTABLE: Final = re2.compile(
+    f"[{_PAINT}{_WIDE}{_NO_WIDTH}{_MARK}{_OVERRIDE}\u00ad]|[{_ANY}{_SYLLABLE}][{_SELECTORS}]"
+)
 
 
 def judge(text: str, plain: str, header: str, findings: Findings) -> None:
@@ -169,10 +184,13 @@ def _strange(text: str, plain: str, findings: Findings, least: int) -> None:
     if _OVERRIDE in text:
         place = text.index(_OVERRIDE)
         findings.add("direction-override", text[place : place + 40])
-    painted = (_PAINTED if _EAST_ASIAN.search(text) else _PAINTED_OR_WIDE).findall(text)
+    east_asian = _EAST_ASIAN.search(text) is not None
+    painted = (_PAINTED if east_asian else _PAINTED_OR_WIDE).findall(text)
     if sum(map(len, painted)) >= (3 * least or PAINTED_LETTERS):
         findings.add("painted-letters", " ".join(painted[:5]))
     split = [place for place in _SPLIT.finditer(text) if not _camel(text, place)]
+    if east_asian:
+        split += _SPLIT_EAST_ASIAN.finditer(text)
     if len(split) >= (least or ZERO_WIDTH):
         start = max(0, split[0].start() - 10)
         findings.add("zero-width", f"{len(split)} places: {text[start : split[0].end() + 10]}")
