@@ -146,14 +146,14 @@ now = {now}
 writer = LmdbCounterWriter(sys.argv[1], doorkeeper_bytes=0)
 worker = LmdbCounters(sys.argv[1], "worker-0", environment=writer.environment)
 resource.setrlimit(resource.RLIMIT_FSIZE, (400_000, resource.RLIM_INFINITY))
-worker.add(Pieces(shingles=tuple(Shingle(1, n) for n in range(20_000)), pairs=()), Amounts(seen=1), now)
+worker.add(CountedPieces(shingles=tuple(Shingle(1, n) for n in range(20_000)), pairs=()), Amounts(seen=1), now)
 worker.flush(now)
 for _ in range(3):
     try:
         print("applied", writer.step(now))
     except StoreError as error:
         print(error.__class__.__name__, "cut short" in str(error))
-worker.add(Pieces(shingles=tuple(Shingle(1, n) for n in range(20_000)), pairs=()), Amounts(seen=1), now)
+worker.add(CountedPieces(shingles=tuple(Shingle(1, n) for n in range(20_000)), pairs=()), Amounts(seen=1), now)
 try:
     print("flushed", worker.flush(now))
 except StoreFull as error:

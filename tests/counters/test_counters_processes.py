@@ -34,8 +34,8 @@ directory, number, flushes, pause = sys.argv[1], int(sys.argv[2]), int(sys.argv[
 counters = LmdbCounters(directory, f"worker-{{number}}", file_bytes=2_000)
 shingles = tuple(Shingle(1, n) for n in range({KEYS}))
 for flush in range(flushes):
-    pairs = tuple(Pair(Shingle(30, 100 * n + flush % 7), Shingle(31, n)) for n in range(3))
-    counters.add(Pieces(shingles=(*shingles, Shingle(2, number)), pairs=pairs), Amounts(seen=1, spam=2), {NOON})
+    pairs = tuple(UniquePair(Shingle(30, 100 * n + flush % 7), Shingle(31, n)) for n in range(3))
+    counters.add(CountedPieces(shingles=(*shingles, Shingle(2, number)), pairs=pairs), Amounts(seen=1, spam=2), {NOON})
     counters.flush({NOON})
     print(flush + 1, flush=True)
     time.sleep(pause)

@@ -40,10 +40,10 @@ from oborona.types import *
 counters = LmdbCounters(sys.argv[1], "worker-1", file_bytes=2_000)
 shingles = tuple(Shingle(8, number) for number in range(20))
 for flush in range(10_000):
-    counters.add(Pieces(shingles=shingles, pairs=()), Amounts(seen=1, spam=2), {NOON} - flush % 3 * 600)
+    counters.add(CountedPieces(shingles=shingles, pairs=()), Amounts(seen=1, spam=2), {NOON} - flush % 3 * 600)
     counters.take_back(shingles, Amounts(seen=1, spam=2), {NOON} - flush % 3 * 600)
     counters.take_back(shingles, Amounts(spam=1), {NOON})
-    counters.add(Pieces(shingles=shingles, pairs=()), Amounts(spam=1), {NOON})
+    counters.add(CountedPieces(shingles=shingles, pairs=()), Amounts(spam=1), {NOON})
     counters.flush({NOON})
     print(flush, flush=True)
 """

@@ -187,7 +187,7 @@ async def test_a_reader_notices_that_the_store_was_set_aside(
         set_aside(writer.directory, NOON)
         script = (
             f"from oborona.counters.writer import LmdbCounterWriter; "
-            f"CounterWriter({str(writer.directory)!r}).close()"
+            f"LmdbCounterWriter({str(writer.directory)!r}).close()"
         )
         subprocess.run([sys.executable, "-c", script], check=True, timeout=60)
         [[recent, *_]] = await reader.read([text(1)], NOON)
