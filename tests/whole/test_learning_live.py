@@ -84,6 +84,15 @@ def mail(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.fixture(scope="module")
+def taught(site: Site, mail: Path) -> Site:
+    """The site, taught: its tests may run in a process of their own."""
+    for kind in LabelKind:
+        site.told("learn", kind, str(mail / kind), "--json", "--wait")
+    eventually(lambda: site.judged(letter(919, LabelKind.SPAM))["verdict"] == "spam", SLACK_S)
+    return site
+
+
 def test_what_is_taught_is_known_to_all_workers_within_a_second(site: Site, mail: Path) -> None:
     unseen = letter(900, LabelKind.SPAM)
     assert site.judged(unseen)["verdict"] == "accept"
@@ -105,21 +114,21 @@ def test_what_is_taught_is_known_to_all_workers_within_a_second(site: Site, mail
     assert "TAUGHT" in explained.stdout
 
 
-def test_what_is_learned_counts_in_the_counters(site: Site, mail: Path) -> None:
+def test_what_is_learned_counts_in_the_counters(taught: Site, mail: Path) -> None:
     def complaints() -> str:
         """What the counters say of near-duplicates of a message that was complained of."""
-        shown = site.oborona.run("explain", "-v", str(mail / "spam" / "1.eml")).stdout
+        shown = taught.oborona.run("explain", "-v", str(mail / "spam" / "1.eml")).stdout
         row = next((line for line in shown.splitlines() if "mass.complaints" in line), "")
         return row.split("│")[2].strip() if row else ""
 
     eventually(lambda: complaints().isdigit() and int(complaints()) >= 1, SLACK_S, every_s=1.0)
 
 
-def test_what_is_taken_back_is_gone(site: Site, mail: Path) -> None:
-    assert site.judged(letter(920, LabelKind.SPAM))["verdict"] == "spam"
-    done = site.oborona.run("model", "unlearn", "--since", "1d", "--wait")
+def test_what_is_taken_back_is_gone(taught: Site, mail: Path) -> None:
+    assert taught.judged(letter(920, LabelKind.SPAM))["verdict"] == "spam"
+    done = taught.oborona.run("model", "unlearn", "--since", "1d", "--wait")
     assert (done.returncode, done.stdout) == (0, "80 labels are taken back\n")
-    assert site.judged(letter(921, LabelKind.SPAM))["verdict"] == "accept"
-    found = site.told("model", "status", "--json")
+    assert taught.judged(letter(921, LabelKind.SPAM))["verdict"] == "accept"
+    found = taught.told("model", "status", "--json")
     assert (found["speaks"], found["missing"]) == (False, {"spam": 5, "ham": 5})
-    assert site.told("learn", "spam", str(mail / "spam"), "--json", "--wait")["new"] == 40
+    assert taught.told("learn", "spam", str(mail / "spam"), "--json", "--wait")["new"] == 40
