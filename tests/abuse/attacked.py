@@ -38,7 +38,7 @@ from oborona.policy.reputation_facts import first_contact
 from oborona.policy.scan import Scan, ScanSite, scan
 from oborona.session import traps as trapping
 from oborona.types import Action, Client, Envelope, RuleWindow, Stage
-from tests.feedback.believing.scene import DAY, Journal, Kept_, Lists, Proposer
+from tests.feedback.processing.scene import DAY, Journal, Kept_, Lists, Proposer
 
 HERE: Final = "example.test"
 NOW: Final = 1_800_000_000.0

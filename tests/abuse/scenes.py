@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 from tests.abuse.attacked import HERE, TRAPS, Answer, Attacked
-from tests.feedback.believing.scene import DAY
+from tests.feedback.processing.scene import DAY
 
 RELAY: Final = "198.51.100.25"  # that many share
 RIVAL: Final = "203.0.113.10"

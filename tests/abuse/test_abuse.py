@@ -16,7 +16,7 @@ from oborona.types import Metric, Window
 from tests.abuse import scenes
 from tests.abuse.attacked import HASHER, HERE, TRAPS, Attacked
 from tests.abuse.scenes import NEWS, RELAY, RIVAL, Harm, letter
-from tests.feedback.believing.scene import DAY
+from tests.feedback.processing.scene import DAY
 
 NOTHING_LOST = Harm(10, 0, 0)
 SAME_64 = [f"2001:db8:bad:1::{place:x}" for place in range(1, 10)]

@@ -20,7 +20,7 @@ from oborona.feedback.processing.campaign_review import LOOK_S
 from oborona.feedback.processing.decision_effects import LEAST_COUNTED
 from oborona.feedback.processing.event_processor import JOURNAL_S
 from oborona.types import Action, Amounts, CountedPieces, Shingle
-from tests.feedback.believing.scene import DAY, HAM, SPAM, Scene
+from tests.feedback.processing.scene import DAY, HAM, SPAM, Scene
 from tests.feedback.words import letter
 
 ANN, BOB = "ann@b.example", "bob@b.example"

@@ -26,7 +26,7 @@ from oborona.reputation.dnsbl import (
 from oborona.reputation.dnsbl.health import FIRST_S, HEALTHY_S, LAST_S, LOST, ROUND_S, SPAN_S
 from oborona.reputation.networks import NOWHERE
 from oborona.reputation.subject import ListSubject
-from tests.reputation.dnslists.lists import NOTHING, SILENCE, a_list, found
+from tests.reputation.dnsbl.lists import NOTHING, SILENCE, a_list, found
 
 LISTED = found("127.0.0.2")
 REFUSED = found("127.255.255.254")

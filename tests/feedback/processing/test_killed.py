@@ -20,7 +20,7 @@ from oborona.feedback.events.model import EventChannel, EventDecision, EventKind
 from oborona.sqlite_file import SharedSqliteFile
 from oborona.stores.persons.store import PersonStore as Persons
 from oborona.types import Action
-from tests.feedback.believing.scene import HAM, SPAM, Scene
+from tests.feedback.processing.scene import HAM, SPAM, Scene
 
 ANN, BOB = "ann@b.example", "bob@b.example"
 MOST_POINTS: Final = 500  # of a run; there are some 100

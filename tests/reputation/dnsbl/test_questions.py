@@ -28,7 +28,7 @@ from oborona.reputation.dnsbl import (
 from oborona.reputation.networks import NOWHERE, networks
 from oborona.reputation.subject import ListSubject
 from oborona.types import RuleMode, Stage
-from tests.reputation.dnslists.lists import EMPTY, NOTHING, SILENCE, a_list, found
+from tests.reputation.dnsbl.lists import EMPTY, NOTHING, SILENCE, a_list, found
 
 EVERYTHING = DnsblInputs(
     client="9.10.11.12",

@@ -16,8 +16,8 @@ import pytest
 from oborona.daemon.confinement.kinds import ProcessKind, call_grants
 from oborona.daemon.confinement.seccomp import filter_program
 from oborona.daemon.confinement.system_calls import LAST_KNOWN, NUMBERS
-from tests.daemon.confine.attacks import CALLS
-from tests.daemon.confine.machine import answer
+from tests.daemon.confinement.attacks import CALLS
+from tests.daemon.confinement.machine import answer
 
 OWN, OTHER = 4711, 4712
 MACHINES = [(0, 0xC000003E), (1, 0xC00000B7)]  # column, AUDIT_ARCH_*

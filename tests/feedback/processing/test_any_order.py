@@ -19,7 +19,7 @@ from oborona.feedback.events.model import EventChannel, EventDecision, EventKind
 from oborona.feedback.label import LabelKind, LabelSource
 from oborona.feedback.label_extraction import extract_label
 from oborona.types import Action, Amounts
-from tests.feedback.believing.scene import Scene
+from tests.feedback.processing.scene import Scene
 from tests.feedback.words import HASHER, KEY, NOW, letter
 
 PEOPLE = ["ann@b.example", "bob@b.example", "eve@b.example", "zoe@b.example"]
