@@ -14,40 +14,34 @@ on standard error.  Takes the extra `ml`.
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import hashlib
 import json
 import re
 import sys
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
+import msgspec
 import numpy as np
-from numpy.typing import NDArray
 from rich.console import Console
 from rich.table import Table
 
 ROOT: Final = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))  # started as a script, from anywhere
 from benchmarks import sources  # noqa: E402
-from oborona.counters.memory import MemoryCounters  # noqa: E402
-from oborona.message.shingles import Hasher  # noqa: E402
-from oborona.policy.evidence import NoInquiry  # noqa: E402
+from oborona.feedback.final.train import boosted_trees  # noqa: E402
 from oborona.policy.fact_table import SCHEMA  # noqa: E402
 from oborona.policy.load import Policy, load_policy  # noqa: E402
-from oborona.policy.models.final.examples import ExampleBuilder, FinalExample  # noqa: E402
-from oborona.policy.scan import ScanSite, scan  # noqa: E402
-from oborona.policy.signatures import LiveSignatures  # noqa: E402
+from oborona.policy.models.final.examples import (  # noqa: E402
+    ExampleBuilder,
+    FinalExample,
+    example_table,
+)
 
 LOSSES: Final = (0.001, 0.003, 0.01)  # shares of the good mail that may be lost
 TREES: Final = 250
-DEPTH: Final = 5
-RATE: Final = 0.06
-RARE: Final = 8  # messages with a mark, or it tells of those messages alone
-THREADS: Final = 2
 NOT_CLEAN: Final = re.compile(
     r"score$|count\[|len\(|(?:account|arc|auth|cc|client|contact|date|dkim|dmarc|envelope|first_contact|headers?|helo"
     r"|iprev|karma|known|list|mass|message|model|partial|queue|received|recipients?|repip|sender|site|size|spf"
@@ -62,66 +56,60 @@ NOT_CLEAN_MARK: Final = re.compile(
 )
 
 
-class Examples:
-    """Messages as trees see them.
+class SourcedExample(NamedTuple):
+    """A message as trees see it, and what is done with it."""
+
+    source: str
+    untaught: bool  # good mail that is never taught
+    example: FinalExample
+
+
+class SourcedTable:
+    """Examples of several sources, clean.
 
     Args:
-        mail: with its source, and whether it is never taught.
-        names: of the numbers of each example.
+        examples: of all sources.
+        names: of the numbers of each.
     """
 
-    def __init__(
-        self, mail: Sequence[tuple[str, bool, FinalExample]], names: Sequence[str]
-    ) -> None:
-        numbers = [place for place, name in enumerate(names) if is_clean(name)]
-        seen = Counter(mark for _, _, example in mail for mark in example.marks)
-        marks = {
-            mark: place
-            for place, mark in enumerate(
-                sorted(m for m, n in seen.items() if n >= RARE and not NOT_CLEAN_MARK.search(m))
-            )
-        }
-        table = np.zeros((len(mail), len(marks)), np.float32)
-        for row, (_, _, example) in enumerate(mail):
-            table[row, [marks[mark] for mark in example.marks if mark in marks]] = 1.0
-        self.values = np.hstack(
-            (np.array([example.numbers[numbers] for _, _, example in mail], np.float32), table)
+    def __init__(self, examples: Sequence[SourcedExample], names: Sequence[str]) -> None:
+        places = [place for place, name in enumerate(names) if is_clean(name)]
+        self.table = example_table(
+            [_clean(example, places) for _, _, example in examples],
+            [names[place] for place in places],
         )
-        self.features = (*(names[place] for place in numbers), *marks)
-        self.source = np.array([source for source, _, _ in mail])
-        self.untaught = np.array([untaught for _, untaught, _ in mail])
-        self.spam = np.array([example.spam for _, _, example in mail])
+        self.source = np.array([source for source, _, _ in examples])
+        self.untaught = np.array([untaught for _, untaught, _ in examples])
 
     def left_out(self, source: str) -> dict[str, Any]:
         """Return how trees that were taught with the other sources judge one, in percent."""
         out = self.source == source
         taught = ~out & ~self.untaught
-        good = ~self.spam & (self.untaught | out)
-        model = self._taught(taught)
-        raw = model.predict(self.values, prediction_type="RawFormulaVal")
+        spam = self.table.spam
+        good = ~spam & (self.untaught | out)
+        trees = boosted_trees(self.table, taught, trees=TREES)
+        raw = trees.predict(self.table.numbers, prediction_type="RawFormulaVal")
         row: dict[str, Any] = {
             "source": source,
-            "taught_spam": int((taught & self.spam).sum()),
-            "taught_ham": int((taught & ~self.spam).sum()),
-            "spam": int((out & self.spam).sum()),
+            "taught_spam": int((taught & spam).sum()),
+            "taught_ham": int((taught & ~spam).sum()),
+            "spam": int((out & spam).sum()),
             "ham": int(good.sum()),
         }
         for loss in LOSSES:
             line = np.sort(raw[good])[::-1][int(loss * good.sum())]
             row[f"caught_at_{100 * loss:g}"] = round(
-                100 * float((raw[out & self.spam] > line).mean()), 1
+                100 * float((raw[out & spam] > line).mean()), 1
             )
         return row
 
-    def _taught(self, which: NDArray[np.bool_]) -> Any:
-        from catboost import CatBoostClassifier, Pool  # noqa: PLC0415 - the extra `ml`
 
-        spam = self.spam[which]
-        weights = np.where(spam, 0.5 / spam.sum(), 0.5 / (~spam).sum()) * spam.size
-        model = CatBoostClassifier(
-            iterations=TREES, depth=DEPTH, learning_rate=RATE, random_seed=1, thread_count=THREADS, verbose=False, allow_writing_files=False
-        )  # fmt: skip
-        return model.fit(Pool(self.values[which], spam.astype(int), weight=weights))
+def _clean(example: FinalExample, places: Sequence[int]) -> FinalExample:
+    return msgspec.structs.replace(
+        example,
+        numbers=example.numbers[places],
+        marks=frozenset(mark for mark in example.marks if not NOT_CLEAN_MARK.search(mark)),
+    )
 
 
 def is_clean(feature: str) -> bool:
@@ -131,23 +119,12 @@ def is_clean(feature: str) -> bool:
 
 async def examples(
     rules: Policy, mail: Iterator[sources.SourcedMessage], builder: ExampleBuilder
-) -> list[tuple[str, bool, FinalExample]]:
-    """Return each message's source, whether it is good mail that is never taught, and example."""
-    signatures = LiveSignatures(rules.signatures)
-    found = []
-    for message in mail:
-        site = ScanSite(
-            name="mx.example.test",
-            hasher=Hasher(b"k" * 32),
-            counters=MemoryCounters(),
-            signatures=signatures,
-        )
-        scanned = await scan(
-            message.raw, message.envelope, site, rules, NoInquiry(), now=sources.NOW
-        )
+) -> list[SourcedExample]:
+    """Return the example of each message; good mail is dealt by the domain of its author."""
+    dealt = []
+    async for message, scanned in sources.scans(rules, mail):
         author = scanned.message.from_
         domain = author.address.rpartition("@")[2].lower() if author else ""
-        untaught = not message.spam and bool(hashlib.blake2b(domain.encode()).digest()[0] & 1)
         example = builder.example(
             scanned.facts,
             scanned.verdict.rules,
@@ -156,27 +133,26 @@ async def examples(
             spam=message.spam,
             score=scanned.verdict.score,
         )
-        found.append((message.source, untaught, example))
-    return found
+        untaught = not message.spam and bool(hashlib.blake2b(domain.encode()).digest()[0] & 1)
+        dealt.append(SourcedExample(message.source, untaught, example))
+    return dealt
 
 
 def main() -> None:
     """Leave each source of spam out once, and print what was caught of it."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("--mail", type=Path, required=True, help="folder with index.tsv")
-    parser.add_argument(
-        "--corpus", type=Path, help="folders of ham and spam, a source of their own"
-    )
-    parser.add_argument("--policy", type=Path, default=ROOT / "etc/policy.d")
+    parser = sources.mail_options(__doc__ or "")
     options = parser.parse_args()
+    if options.mail is None:
+        parser.error("name mail of several sources by --mail")
     builder = ExampleBuilder(SCHEMA)
     rules = load_policy(options.policy, SCHEMA)
-    found = asyncio.run(examples(rules, sources.messages(options), builder))
-    table = Examples(found, builder.names)
-    spammed = sorted({source for source, _, example in found if example.spam})
+    dealt = asyncio.run(examples(rules, sources.messages(options), builder))
+    table = SourcedTable(dealt, builder.names)
+    spammed = sorted({source for source, _, example in dealt if example.spam})
     rows = [table.left_out(source) for source in spammed]
     Console(stderr=True).print(_table(rows))
-    print(json.dumps({"benchmark": "left_out", "features": len(table.features), "rows": rows}))
+    features = len(table.table.features)
+    print(json.dumps({"benchmark": "left_out", "features": features, "rows": rows}))
 
 
 def _table(rows: Sequence[dict[str, Any]]) -> Table:

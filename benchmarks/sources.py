@@ -20,7 +20,7 @@ import asyncio
 import csv
 import json
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Sequence
 from email import message_from_bytes, policy
 from email.utils import parseaddr
 from pathlib import Path
@@ -73,12 +73,7 @@ class JudgedMessage(msgspec.Struct, frozen=True, kw_only=True):
 
 def main() -> None:
     """Judge all messages, and print each source's shares."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("--mail", type=Path, help="folder with index.tsv")
-    parser.add_argument(
-        "--corpus", type=Path, help="folders of ham and spam, a source of their own"
-    )
-    parser.add_argument("--policy", type=Path, default=ROOT / "etc/policy.d")
+    parser = mail_options(__doc__ or "")
     parser.add_argument("--missed", type=Path, help="what was missed and lost, a line each")
     options = parser.parse_args()
     if options.mail is None and options.corpus is None:
@@ -89,6 +84,21 @@ def main() -> None:
     if options.missed is not None:
         options.missed.write_text("".join(map(_line, wrong(judged))))
     print(json.dumps({"benchmark": "sources", "messages": len(judged), "rows": rows}))
+
+
+def mail_options(about: str) -> argparse.ArgumentParser:
+    """Return a parser of the options that name mail and policy.
+
+    Args:
+        about: text of the program, whose first line says what it does.
+    """
+    parser = argparse.ArgumentParser(description=about.partition("\n")[0])
+    parser.add_argument("--mail", type=Path, help="folder with index.tsv")
+    parser.add_argument(
+        "--corpus", type=Path, help="folders of ham and spam, a source of their own"
+    )
+    parser.add_argument("--policy", type=Path, default=ROOT / "etc/policy.d")
+    return parser
 
 
 def messages(options: argparse.Namespace) -> Iterator[SourcedMessage]:
@@ -146,10 +156,11 @@ def _recipient(raw: bytes) -> str:
     return address if "@" in address else READER
 
 
-async def judge(rules: Policy, mail: Iterator[SourcedMessage]) -> list[JudgedMessage]:
-    """Judge each message as the first that a site ever sees."""
+async def scans(
+    rules: Policy, mail: Iterator[SourcedMessage]
+) -> AsyncIterator[tuple[SourcedMessage, Scan]]:
+    """Yield each message with its scan, as the first that a site ever sees."""
     signatures = LiveSignatures(rules.signatures)
-    judged = []
     for message in mail:
         site = ScanSite(
             name="mx.example.test",
@@ -157,9 +168,15 @@ async def judge(rules: Policy, mail: Iterator[SourcedMessage]) -> list[JudgedMes
             counters=MemoryCounters(),
             signatures=signatures,
         )
-        scanned = await scan(message.raw, message.envelope, site, rules, NoInquiry(), now=NOW)
-        judged.append(_judged(message, scanned, rules))
-    return judged
+        yield (
+            message,
+            await scan(message.raw, message.envelope, site, rules, NoInquiry(), now=NOW),
+        )
+
+
+async def judge(rules: Policy, mail: Iterator[SourcedMessage]) -> list[JudgedMessage]:
+    """Judge each message as the first that a site ever sees."""
+    return [_judged(message, scanned, rules) async for message, scanned in scans(rules, mail)]
 
 
 def _judged(message: SourcedMessage, scanned: Scan, rules: Policy) -> JudgedMessage:

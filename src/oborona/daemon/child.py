@@ -17,7 +17,6 @@ control group).
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import faulthandler
 import logging
 import math
@@ -30,6 +29,7 @@ from typing import Final, NoReturn, Protocol
 
 from oborona import heartbeat
 from oborona.daemon.confinement.kinds import ProcessKind, call_grants
+from oborona.daemon.confinement.prctl import prctl
 from oborona.daemon.confinement.seccomp import SeccompUnavailable, install_filter
 from oborona.daemon.process_title import set_process_title
 from oborona.daemon.signals import TAKEN
@@ -41,7 +41,6 @@ READY: Final = b"ready\n"
 STACKS: Final = b"Fatal Python error: "  # how what faulthandler writes begins
 REASON_BYTES: Final = 1000  # under PIPE_BUF: written whole or not at all
 _PR_SET_PDEATHSIG: Final = 1  # linux/prctl.h
-_libc: Final = ctypes.CDLL(None, use_errno=True)
 
 
 class ClosableSocket(Protocol):
@@ -153,8 +152,7 @@ def _default_signals() -> None:
 
 def _die_with(parent: int) -> None:
     """Have the kernel send SIGTERM when the parent is gone. Source: PR_SET_PDEATHSIG(2const)."""
-    if _libc.prctl(_PR_SET_PDEATHSIG, signal.SIGTERM, 0, 0, 0):
-        raise OSError(ctypes.get_errno(), "prctl(PR_SET_PDEATHSIG)")
+    prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
     if os.getppid() != parent:  # it went before we asked
         raise SystemExit(os.EX_TEMPFAIL)
 

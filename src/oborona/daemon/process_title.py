@@ -14,10 +14,11 @@ import ctypes
 from pathlib import Path
 from typing import Final
 
+from oborona.daemon.confinement.prctl import prctl
+
 _PR_SET_NAME: Final = 15  # linux/prctl.h; the kernel keeps 15 bytes
 _ARG_START: Final = 48 - 3  # of the fields behind the name, which may hold spaces
 _ARG_END: Final = 49 - 3
-_libc: Final = ctypes.CDLL(None, use_errno=True)
 
 
 def set_process_title(words: str) -> None:
@@ -27,8 +28,8 @@ def set_process_title(words: str) -> None:
         words: ASCII, such as "oborona: worker 1".
     """
     octets = words.encode("ascii", "replace")
-    _libc.prctl(_PR_SET_NAME, octets[:15], 0, 0, 0)
     try:
+        prctl(_PR_SET_NAME, octets[:15])
         fields = Path("/proc/self/stat").read_text().rpartition(") ")[2].split()
         start, end = int(fields[_ARG_START]), int(fields[_ARG_END])
     except (OSError, ValueError, IndexError):

@@ -7,9 +7,9 @@ PR_SET_DUMPABLE(2const), proc_pid_mem(5), ptrace(2) on access checks.
 
 from __future__ import annotations
 
-import ctypes
-import os
 from typing import Final
+
+from oborona.daemon.confinement.prctl import prctl
 
 _PR_SET_DUMPABLE: Final = 4  # linux/prctl.h
 
@@ -22,5 +22,4 @@ def keep_memory_private() -> None:
     Raises:
         OSError: the kernel refuses.
     """
-    if ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_DUMPABLE, 0, 0, 0, 0):
-        raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
+    prctl(_PR_SET_DUMPABLE, 0)

@@ -11,7 +11,6 @@ Source: PR_SET_PDEATHSIG(2const), setrlimit(2).
 
 from __future__ import annotations
 
-import ctypes
 import os
 import resource
 import signal
@@ -21,6 +20,7 @@ from typing import Final
 
 from oborona.daemon.confinement.kinds import ProcessKind, call_grants
 from oborona.daemon.confinement.memory import keep_memory_private
+from oborona.daemon.confinement.prctl import prctl
 from oborona.daemon.confinement.seccomp import SeccompUnavailable, install_filter
 
 _PR_SET_PDEATHSIG: Final = 1  # linux/prctl.h
@@ -29,7 +29,6 @@ _PR_SET_NO_NEW_PRIVS: Final = 38
 # while it starts: modules and Tesseract's data; afterwards it opens nothing
 DESCRIPTORS: Final = 64
 LIFE_CPU_S: Final = 3600  # whoever kills it on time is missing then
-_libc: Final = ctypes.CDLL(None, use_errno=True)
 
 
 def confine_at_start(*, parent: int, niceness: int) -> None:
@@ -43,10 +42,10 @@ def confine_at_start(*, parent: int, niceness: int) -> None:
         OSError: the kernel refuses a limit.
         SystemExit: the parent is gone already.
     """
-    _prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
     if os.getppid() != parent:
         raise SystemExit(os.EX_TEMPFAIL)
-    _prctl(_PR_SET_NO_NEW_PRIVS, 1)
+    prctl(_PR_SET_NO_NEW_PRIVS, 1)
     keep_memory_private()
     for limit, most in (
         (resource.RLIMIT_CORE, 0),
@@ -75,8 +74,3 @@ def confine_when_ready(memory_bytes: int) -> str:
     except SeccompUnavailable as error:
         return str(error)
     return ""
-
-
-def _prctl(option: int, value: int) -> None:
-    if _libc.prctl(option, value, 0, 0, 0):
-        raise OSError(ctypes.get_errno(), f"prctl({option})")

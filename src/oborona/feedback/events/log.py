@@ -356,7 +356,10 @@ def event_of_row(row: tuple[Any, ...]) -> StoredEvent:
 def note_done(
     db: sqlite3.Connection, ident: int, turn: int, word: int, effect_lines: Sequence[str]
 ) -> None:
-    """Note within a transaction that the effects of a decision are there; see `EventLog.did`."""
+    """Note within a transaction that the effects of a decision are there.
+
+    See `EventLog.note_effects_done` for the arguments.
+    """
     db.execute(
         "UPDATE event SET done = ?, word = ?, effects = ? WHERE id = ? AND done < ?",
         (turn, word, msgspec.json.encode(list(effect_lines)).decode(), ident, turn),

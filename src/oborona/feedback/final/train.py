@@ -104,7 +104,7 @@ def train(
         progress: told after each fold.
 
     Raises:
-        Untrainable: the library is missing, or the examples are too few, or of one kind.
+        NotTrainable: the library is missing, or the examples are too few, or of one kind.
     """
     if lacks := missing_packages():
         raise NotTrainable(lacks)
@@ -126,7 +126,7 @@ def train(
         if any(few):
             folds.append(f"fold {fold}: left out, too little of one kind before it")
             continue
-        library = _library(table, parts[0], stopped_by=parts[1])
+        library = boosted_trees(table, parts[0], stopped_by=parts[1])
         trees.append(max(1, library.tree_count_))
         calibration = _calibrated(_raw(library, table, parts[1]), table.spam[parts[1]])
         raw = _raw(library, table, parts[2])
@@ -154,7 +154,7 @@ def train(
         probabilities=np.concatenate([probabilities for _, _, probabilities in predictions]),
         folds=tuple(folds),
     )
-    whole = _library(table, slice(None), trees=median_low(trees))
+    whole = boosted_trees(table, slice(None), trees=median_low(trees))
     forest, features = from_catboost(whole, table.features)
     progress("folds", FOLDS + 1, FOLDS + 1)
     calibration = _calibrated(np.concatenate([raw for _, raw, _ in predictions]), judged.spam)
@@ -209,10 +209,21 @@ def _summary(
     )
 
 
-def _library(
-    table: ExampleTable, part: slice, *, stopped_by: slice | None = None, trees: int = MOST_TREES
+def boosted_trees(
+    table: ExampleTable,
+    part: slice | NDArray[np.bool_],
+    *,
+    stopped_by: slice | None = None,
+    trees: int = MOST_TREES,
 ) -> Any:
-    """Return CatBoost's own model of a part of a table."""
+    """Return CatBoost's own model of a part of a table.
+
+    Args:
+        table: examples.
+        part: the rows that are trained on.
+        stopped_by: the rows that say when to stop; None = all trees are made.
+        trees: the most that are made.
+    """
     from catboost import CatBoostClassifier  # noqa: PLC0415 - the extra `ml`, and 90 MB in memory
 
     library = CatBoostClassifier(
