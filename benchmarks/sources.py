@@ -41,7 +41,7 @@ from oborona.policy.fact_table import SCHEMA  # noqa: E402
 from oborona.policy.load import Policy, load_policy  # noqa: E402
 from oborona.policy.scan import Scan, ScanSite, scan  # noqa: E402
 from oborona.policy.signatures import LiveSignatures  # noqa: E402
-from oborona.types import Client, Envelope  # noqa: E402
+from oborona.types import Client, Envelope, RuleMode  # noqa: E402
 
 NOW: Final = 1_780_000_000.0  # of a site that has never seen a message no time says anything
 READER: Final = "reader@example.test"
@@ -186,7 +186,9 @@ def _judged(message: SourcedMessage, scanned: Scan, rules: Policy) -> JudgedMess
         spam=message.spam,
         score=scanned.verdict.score,
         filed=scanned.verdict.score >= rules.verdict.spam_score,
-        rules=tuple(hit.name for hit in scanned.verdict.rules if hit.score),
+        rules=tuple(
+            hit.name for hit in scanned.verdict.rules if hit.score and hit.mode is RuleMode.LIVE
+        ),
     )
 
 

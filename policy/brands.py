@@ -32,10 +32,14 @@ MAX_NAMES: Final = 50  # of one brand
 LOOKED_AT: Final = 100  # characters of a display name: what a screen shows of it
 # letters of a name that is looked for in hosts: "ups" and "dhl" stand in too many other words
 LEAST_IN_HOST: Final = 5
+LEAST_MISSPELT: Final = 6  # letters of a name that is looked for misspelt: of fewer, one is a word
+LEAST_SWAPPED: Final = 7  # the same of letters doubled or that changed places: "goggle" is a word
 
 _LABEL: Final = r"\A\.?[a-z0-9](?:[a-z0-9.-]{0,100}[a-z0-9])?\Z"
 _WORDS: Final = re.compile(r"[^\w]+")
 _PIECES: Final = re.compile(r"[.-]")
+_ALIKE: Final = (("rn", "m"), ("vv", "w"), ("cl", "d"))
+_LETTERS: Final = str.maketrans("0135i", "olesl")
 _Names = tuple[Annotated[str, Meta(min_length=2, max_length=80)], ...]
 _Domains = tuple[Annotated[str, Meta(pattern=_LABEL)], ...]
 
@@ -93,6 +97,22 @@ class BrandTable(msgspec.Struct, frozen=True, kw_only=True):
         ]
         | UnsetType
     ) = UNSET
+    machines: (
+        Annotated[
+            _Domains,
+            Meta(
+                max_length=MAX_NAMES,
+                description=(
+                    "Those of its domains below which machines of its customers have names: a "
+                    "client called so proves nothing."
+                ),
+                extra={
+                    "allowed": 'labels or domains in lower case, in brackets, such as ["amazonaws"]'
+                },
+            ),
+        ]
+        | UnsetType
+    ) = UNSET
     enabled: Enabled | UnsetType = UNSET
     why: Why | UnsetType = UNSET
 
@@ -107,6 +127,7 @@ class Brand(NamedTuple):
     called: tuple[tuple[str, ...], ...]  # its names, in words
     domains: frozenset[str]  # labels, and registrable domains
     mailboxes: frozenset[str] = frozenset()  # those of them that are also everybody's
+    machines: frozenset[str] = frozenset()  # those of them where customers' machines have names
 
     def owns(self, domain: str) -> bool:
         """Tell whether a domain, or host, is the brand's own."""
@@ -115,6 +136,15 @@ class Brand(NamedTuple):
     def writes_from(self, domain: str) -> bool:
         """Tell whether only the brand has addresses at a domain."""
         return _is_one_of(domain, self.domains) and not _is_one_of(domain, self.mailboxes)
+
+    def sends_from(self, client_name: str) -> bool:
+        """Tell whether only the brand has machines of this name.
+
+        Args:
+            client_name: verified name of an SMTP client, empty if it has none.
+        """
+        name = client_name.rstrip(".").lower()
+        return bool(name) and self.writes_from(name) and not _is_one_of(name, self.machines)
 
 
 def brand(fields: Fields) -> Brand | None:
@@ -135,6 +165,7 @@ def brand(fields: Fields) -> Brand | None:
         called=called,
         domains=frozenset(fields["domains"].value),
         mailboxes=frozenset(fields["mailboxes"].value if "mailboxes" in fields else ()),
+        machines=frozenset(fields["machines"].value if "machines" in fields else ()),
     )
 
 
@@ -150,12 +181,16 @@ class Brands:
         self._first: dict[str, list[tuple[tuple[str, ...], Brand]]] = {}
         self._owners: dict[str, Brand] = {}
         self._in_hosts: dict[str, Brand] = {}
+        self._misspelt: dict[str, Brand] = {}
         for owner in self.all:
             for words in owner.called:
                 self._first.setdefault(words[0], []).append((words, owner))
                 joined = "".join(words)
                 if len(joined) >= LEAST_IN_HOST and joined.isascii():
                     self._in_hosts.setdefault(joined, owner)
+                if len(joined) >= LEAST_MISSPELT and joined.isascii():
+                    for spelling in _misspellings(joined):
+                        self._misspelt.setdefault(spelling, owner)
             for own in owner.domains:
                 self._owners.setdefault(own, owner)
         for longest in self._first.values():
@@ -198,6 +233,19 @@ class Brands:
                 return named_brand
         return None
 
+    def misspelt(self, host: str) -> Brand | None:
+        """Return the brand whose name is written with letters that look alike, or with two letters
+        that changed places, in a label of a host, or a part of one between hyphens.
+        """
+        for piece in _PIECES.split(host):
+            if len(piece) < LEAST_MISSPELT - 1 or piece in self._in_hosts:
+                continue
+            for spelling in (piece, *_spellings(piece)):
+                named_brand = self._misspelt.get(spelling)
+                if named_brand is not None and not named_brand.owns(host):
+                    return named_brand
+        return None
+
     def _find_names(self, words: list[str]) -> Iterator[tuple[int, int, Brand]]:
         for at, word in enumerate(words):
             for called, named_brand in self._first.get(word, ()):
@@ -225,6 +273,31 @@ def _is_one_of(domain: str, domains: frozenset[str]) -> bool:
 
 def _words(text: str) -> list[str]:
     return [word for word in _WORDS.split(normalise(text)) if word]
+
+
+def _spellings(word: str) -> Iterator[str]:
+    """Yield what a word looks like at a glance: digits for letters, rn for m; of a longer word also
+    without letters doubled.
+    """
+    for pair, letter in _ALIKE:
+        word = word.replace(pair, letter)
+    word = word.translate(_LETTERS)
+    yield word
+    if len(word) >= LEAST_SWAPPED:
+        single = zip(word, " " + word, strict=False)
+        yield "".join(letter for letter, before in single if letter != before)
+
+
+def _misspellings(name: str) -> Iterator[str]:
+    """Yield how a name is looked up when it is misspelt: as it looks, and itself with two letters
+    inside that changed places.
+    """
+    yield from _spellings(name)
+    if len(name) < LEAST_SWAPPED:
+        return
+    for at in range(1, len(name) - 2):
+        if name[at] != name[at + 1]:
+            yield name[:at] + name[at + 1] + name[at] + name[at + 2 :]
 
 
 @lru_cache(maxsize=1)

@@ -21,4 +21,6 @@ def check(context: CheckContext) -> Finding | None:
     brand = context.brands.called(box.name)
     if brand is None or brand.writes_from(box.domain):
         return None
+    if brand.sends_from(context.envelope.client.name):
+        return None  # its own machine sends in a mailer's name
     return Finding(SLUG, quoted(f"{box.name} <{box.address}>", 160))

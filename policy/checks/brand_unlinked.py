@@ -26,6 +26,8 @@ def check(context: CheckContext) -> Finding | None:
     brand = context.brands.called(box.name)
     if brand is None or brand.writes_from(box.domain):
         return None
+    if brand.sends_from(context.envelope.client.name):
+        return None  # its own machine sends in a mailer's name
     hosts = [
         link.host for link in context.message.links if link.place is not EntityLocation.PICTURE
     ]

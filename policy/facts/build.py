@@ -125,6 +125,7 @@ def _of_envelope(
         repip_flag=repip.flag.value,
         repip_share=repip.share,
         helo=envelope.helo,
+        helo_is_client=_same_site(envelope.helo, client.name),
         lists_sender=_listed(evidence, Stage.SENDER),
         spf_result=identity.spf.result.value,
         spf_domain=identity.spf.domain,
@@ -137,6 +138,13 @@ def _of_envelope(
         recipients=len(envelope.recipients),
         recipients_traps=len(envelope.traps),
     )
+
+
+def _same_site(helo: str, client_name: str) -> bool | None:
+    """Tell whether two host names are of one registrable domain; None where one is no name."""
+    greeted = site_of(helo.rstrip(".").lower())
+    client_site = site_of(client_name.rstrip(".").lower())
+    return greeted == client_site if greeted and client_site else None
 
 
 def _with_proof(facts: Facts, evidence: SenderEvidence) -> Facts:

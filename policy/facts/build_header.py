@@ -83,6 +83,8 @@ def _with_names(facts: Facts, message: Message, envelope: Envelope) -> Facts:
         from_is_sender=bool(address) and address == envelope.sender.lower(),
         from_domain_is_sender=bool(own)
         and own == site_of(envelope.sender.rpartition("@")[2].lower()),
+        from_domain_is_client=bool(own)
+        and own == site_of(envelope.client.name.rstrip(".").lower()),
         from_name_has_address="@" in sender.name,
         reply_to_address=reply_to.address,
         reply_to_domain=reply_to.domain,

@@ -272,6 +272,17 @@ class EnvelopeFacts(msgspec.Struct, frozen=True, kw_only=True):
         _history("karma.why", "its parts", "author +31 (1 spam of 90), domain +6 (3 spam of 400)"),
     ] = ""
     helo: Annotated[str, _sender("helo", "what the client called itself", "mail.example.org")] = ""
+    helo_is_client: Annotated[
+        bool | None,
+        _sender(
+            "helo.is_client",
+            (
+                "the HELO name has the registrable domain of the client's verified name; none "
+                "where one of the two is missing"
+            ),
+            True,
+        ),
+    ] = None
     lists_sender: Annotated[
         Words,
         _sender(

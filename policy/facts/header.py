@@ -97,6 +97,14 @@ class HeaderFacts(EnvelopeFacts, frozen=True, kw_only=True):
         bool,
         _message("from.domain_is_sender", "From's registrable domain is that of MAIL FROM", True),
     ] = False
+    from_domain_is_client: Annotated[
+        bool,
+        _message(
+            "from.domain_is_client",
+            "the client's verified name lies under From's registrable domain",
+            True,
+        ),
+    ] = False
     from_name_has_address: Annotated[
         bool,
         _message(

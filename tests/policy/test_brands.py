@@ -226,3 +226,72 @@ def test_any_text_is_a_name_or_none(name: str, host: str) -> None:
     assert seen is None or seen in brands.all
     assert all(brand in brands.all for brand in brands.mentioned(name))
     assert brands.borrowed(host) is None or brands.borrowed(host) in brands.all
+
+
+@pytest.mark.parametrize(
+    ("host", "seen"),
+    [
+        ("paypa1.test", True),
+        ("arnazon-pay.test", True),
+        ("www.rnicrosoft.test", True),
+        ("netfilx.test", True),
+        ("amazon.test", False),  # spelt right: `brand-in-host`
+        ("finance.test", False),
+        ("discovery.test", False),
+        ("cooking.test", False),
+        ("microsoft.com", False),
+        ("goggle.test", False),
+        ("x" * 300 + ".test", False),
+    ],
+)
+def test_a_brand_is_seen_misspelt(host: str, *, seen: bool) -> None:
+    assert ("brand-misspelt" in found(letter("Bob", "a.test", f"see https://{host}/"))) is seen
+
+
+@given(st.text(max_size=60))
+def test_any_host_can_be_asked_for(host: str) -> None:
+    brand = shipped().brands.misspelt(host)
+    assert brand is None or not brand.owns(host)
+
+
+@pytest.mark.parametrize(
+    ("domain", "seen"),
+    [
+        ("amazon-urgent.test", True),
+        ("paypal.verify.test", True),
+        ("amazon.de", False),
+        ("a.test", False),
+    ],
+)
+def test_a_brand_is_seen_in_the_senders_domain(domain: str, *, seen: bool) -> None:
+    assert ("brand-in-sender" in found(letter("Bob", domain))) is seen
+    answered = letter("Bob", "a.test").replace("Subject:", f"Reply-To: x@{domain}\nSubject:")
+    assert ("brand-in-sender" in found(answered)) is seen
+
+
+@pytest.mark.parametrize(
+    ("client", "borrowed"),
+    [
+        ("out7.messaging.disneyplus.com", False),  # its own machine sends in a mailer's name
+        ("mail.a.test", True),
+        ("", True),
+    ],
+)
+def test_a_brands_own_machine_bears_it_out(client: str, *, borrowed: bool) -> None:
+    raw = letter("Disney+", "mailer.test", "see https://x.test/")
+    context = CheckContext(
+        message=parse(raw.encode()),
+        envelope=Envelope(client=Client(ip="198.51.100.7", name=client)),
+        site="mx.b.test",
+        now=1_795_170_000.0,
+        brands=shipped().brands,
+    )
+    names = {finding.name for check in CHECKS if (finding := check(context)) is not None}
+    assert ({"brand-in-name", "brand-unlinked"} <= names) is borrowed
+
+
+def test_customers_machines_bear_nothing_out() -> None:
+    amazon = next(brand for brand in shipped().brands.all if brand.name == "BRAND_AMAZON")
+    assert amazon.sends_from("smtp-out.amazon.com.")
+    assert not amazon.sends_from("ec2-192-0-2-1.eu-west-1.compute.amazonaws.com")
+    assert not amazon.sends_from("")

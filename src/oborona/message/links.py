@@ -21,6 +21,7 @@ from oborona import domains
 from oborona.message.model import EntityLocation, MessageLink
 
 MAX_URL: Final = 2048  # characters; the rest of a longer one says nothing more
+MAX_FRAGMENT: Final = 300  # characters
 _IN_WORD: Final = re.compile(
     r"(?:https?|ftp)://[^\s<>\"\x00-\x20]++"
     r"|(?<![@./\\=\w-])[a-z0-9_-]{1,63}+(?:\.[a-z0-9_-]{1,63}+)+(?![@\w-])(?:[:/?][^\s<>\"]*+)?",
@@ -113,6 +114,7 @@ def link(url: str, shown: str, place: EntityLocation, through: str = "") -> Mess
     if parts is None:
         return None
     user = _USER.match(url[:MAX_URL]) if "@" in url else None
+    fragment = url.partition("#")[2].strip(_AROUND)[:MAX_FRAGMENT] if "#" in url else ""
     return MessageLink(
         parts[0],
         parts[1],
@@ -121,6 +123,7 @@ def link(url: str, shown: str, place: EntityLocation, through: str = "") -> Mess
         place,
         through,
         user[1] if user else "",
+        fragment,
     )
 
 

@@ -54,6 +54,7 @@ class MessageLink(msgspec.Struct, frozen=True, gc=False):
     # URL of the link that held this one inside itself; empty = it stands in the message
     through: str = ""
     user: str = ""  # what stood before an @ in front of the host, as written
+    fragment: str = ""  # what stood behind a #, which no server sees and a page's script reads
 
 
 class EntityKind(StrEnum):
