@@ -18,6 +18,7 @@ from typing import Annotated, Final
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
+from oborona.policy.free_lists import FreeBelowField, FreeToField
 from oborona.policy.named_tables import (
     MAX_TEXT,
     Enabled,
@@ -186,6 +187,8 @@ class DnsListTable(msgspec.Struct, frozen=True, kw_only=True):
         ]
         | UnsetType
     ) = UNSET
+    free_to: FreeToField | UnsetType = UNSET
+    free_below: FreeBelowField | UnsetType = UNSET
 
 
 DNS_LISTS: Final = TableSort(

@@ -20,6 +20,7 @@ from oborona.policy.engine_table import EnginesTable
 from oborona.policy.expression import CompiledRules, FactSchema, ToCode, code_of, compile_rules
 from oborona.policy.faults import PolicyFaults
 from oborona.policy.folders import PolicyFolders
+from oborona.policy.free_lists import FreeListsTable
 from oborona.policy.groups import RuleGroups
 from oborona.policy.load_cache import PolicyCache
 from oborona.policy.merge import MergedPolicy, merge_what_is_right
@@ -66,6 +67,7 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True):
     traps: TrapsTable
     trapped: Traps  # what it names, with its files
     engines: EnginesTable
+    free_lists: FreeListsTable
     rules: tuple[Rule, ...]  # those switched off included
     conditions: tuple[Condition, ...]
     groups: RuleGroups
@@ -231,6 +233,7 @@ def _load(
         traps=merged.traps,
         trapped=trapped,
         engines=merged.engines,
+        free_lists=merged.free_lists,
         rules=merged.rules,
         conditions=merged.conditions,
         groups=merged.groups,

@@ -13,6 +13,7 @@ from oborona.policy.brands import BRANDS, Brands, brands
 from oborona.policy.dns_lists import DNS_LISTS, dns_list
 from oborona.policy.engine_table import EnginesTable, engines_table
 from oborona.policy.faults import PolicyFaults
+from oborona.policy.free_lists import FREE_LISTS, FreeListsTable, free_lists_table, switched
 from oborona.policy.groups import GROUPS, RuleGroups, groups, with_member
 from oborona.policy.karma import KARMA
 from oborona.policy.local_lists import LOCAL_LISTS, ListSource, list_source
@@ -72,6 +73,7 @@ SINGLE: Final[Mapping[str, type[msgspec.Struct]]] = {
     "meaning": MeaningTable,
     "traps": TrapsTable,
     "engines": EnginesTable,
+    FREE_LISTS: FreeListsTable,
 }
 """Tables without a name: there is one of each."""
 
@@ -108,6 +110,9 @@ class PolicyFile(msgspec.Struct, frozen=True, kw_only=True):
     )
     engines: (
         Annotated[dict[str, Any], Meta(extra={"allowed": "a table: [engines]"})] | UnsetType
+    ) = UNSET
+    free_lists: (
+        Annotated[dict[str, Any], Meta(extra={"allowed": "a table: [free_lists]"})] | UnsetType
     ) = UNSET
     rule: (
         Annotated[list[Any], Meta(extra={"allowed": "tables, each under [[rule]]"})] | UnsetType
@@ -153,6 +158,7 @@ class MergedPolicy(msgspec.Struct, frozen=True, kw_only=True):
     traps: TrapsTable
     traps_given: Mapping[str, GivenValue]
     engines: EnginesTable
+    free_lists: FreeListsTable
     conditions: tuple[Condition, ...]
     groups: RuleGroups
     rules: tuple[Rule, ...]  # these and the lists in the order of their first definition
@@ -234,6 +240,7 @@ def merge_what_is_right(
     )
     verdict, found_groups, karma = VerdictLines(), RuleGroups(), KarmaTable()
     final, traps, engines = FinalTable(), TrapsTable(), EnginesTable()
+    free_lists = FreeListsTable()
     with faults:
         verdict = verdict_lines(single["verdict"])
     with faults:
@@ -262,6 +269,8 @@ def merge_what_is_right(
         traps = traps_table(single["traps"])
     with faults:
         engines = engines_table(single["engines"])
+    with faults:
+        free_lists = free_lists_table(single[FREE_LISTS])
     return MergedPolicy(
         verdict=verdict,
         repip=RepIpTable(**_values(single["repip"])),
@@ -274,10 +283,14 @@ def merge_what_is_right(
         traps=traps,
         traps_given=single["traps"],
         engines=engines,
+        free_lists=free_lists,
         rules=rules,
         conditions=conditions,
         groups=with_member(found_groups, KARMA, karma.group),
-        dns_lists=faults.each(dns_list, named.tables[DNS_LISTS.key].values()),
+        dns_lists=faults.each(
+            lambda fields: switched(dns_list(fields), fields, free_lists),
+            named.tables[DNS_LISTS.key].values(),
+        ),
         local_lists=faults.each(list_source, named.tables[LOCAL_LISTS.key].values()),
         signatures=tuple(
             filter(None, faults.each(signature_of, named.tables[SIGNATURES.key].values()))

@@ -20,11 +20,14 @@ from typing import Any, Final
 
 import msgspec
 
+from oborona.policy.free_lists import FREE_LISTS
 from oborona.policy.merge import SINGLE, MergedPolicy
 
 LENGTH: Final = 12  # hex digits: enough to tell one site's policies apart
 _FORMAT: Final = b"2"  # of the digest: 1 was one of names and bytes
-_NOTES: Final = frozenset({"why", "terms", "test", "places", "enabled", "author", "created"})
+_NOTES: Final = frozenset(
+    {"why", "terms", "free_to", "free_below", "test", "places", "enabled", "author", "created"}
+)
 _ELSEWHERE: Final = {
     "traps": frozenset({"addresses", "domains", "patterns", "files"})
 }  # in a digest of theirs
@@ -71,7 +74,11 @@ def meaning_of(
         if entry.enabled
     }
     meant = {
-        **{name: _fields(getattr(merged, name), _ELSEWHERE.get(name, ())) for name in SINGLE},
+        **{
+            name: _fields(getattr(merged, name), _ELSEWHERE.get(name, ()))
+            for name in SINGLE
+            if name != FREE_LISTS  # what it does is in the lists that are on
+        },
         "rule": rules,
         "condition": {
             condition.name: {"when": plain(condition.when)} for condition in merged.conditions

@@ -15,6 +15,7 @@ from oborona.reputation.dnsbl.model import (
     DnsblQuestion,
     DnsList,
     EmailHash,
+    FreeTo,
 )
 from oborona.reputation.dnsbl.probe_points import point, probes
 from oborona.reputation.dnsbl.queries import (
@@ -43,6 +44,7 @@ __all__ = [
     "DnsblState",
     "DnsblStateChange",
     "EmailHash",
+    "FreeTo",
     "parse",
     "point",
     "probes",

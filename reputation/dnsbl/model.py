@@ -22,6 +22,13 @@ class EmailHash(StrEnum):
     SHA1 = "sha1"
 
 
+class FreeTo(StrEnum):
+    """To whom the owner of a DNS list answers free of charge."""
+
+    ANYBODY = "anybody"
+    OWN = "own"  # who filters mail of his own, and sells neither mailboxes nor filtering
+
+
 class DnsList(msgspec.Struct, frozen=True, kw_only=True):
     """One DNS list (RFC 5782) as the policy describes it."""
 
@@ -44,6 +51,8 @@ class DnsList(msgspec.Struct, frozen=True, kw_only=True):
     mode: RuleMode = RuleMode.LIVE
     why: str = ""
     terms: str = ""  # of use
+    free_to: FreeTo | None = None  # None: it is not said
+    free_below: int = 0  # messages a day; 0: however many
 
     @property
     def of_addresses(self) -> bool:
