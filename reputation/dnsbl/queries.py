@@ -162,7 +162,9 @@ def listing_codes(dns_list: DnsList, answer: DnsAnswer) -> tuple[IPv4Address, ..
             )
             return DnsblFailure(name=dns_list.name, fault=DnsblFault.MADE_UP, why=why)
         if is_refusal(code, dns_list.refused):
-            why = _REASONS.get(int(code), f"refuses to answer ({code})")
+            why = _REASONS.get(
+                int(code), f"refuses to answer ({code}): a public resolver, or too many queries"
+            )
             return DnsblFailure(name=dns_list.name, fault=DnsblFault.REFUSED, why=why)
         if counts(code):
             codes.append(code)

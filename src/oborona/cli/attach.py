@@ -1,5 +1,5 @@
 """`oborona attach` and `detach`: the change to the mail server's settings that has it ask us,
-shown, and made when told so.
+shown, and made when told so; at `attach` the DNS lists that are free for the site, too.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import click
 from oborona import secret
 from oborona.cli.context import CliContext, pass_cli_context
 from oborona.cli.exim import what_to_add
+from oborona.cli.free_lists.offer import answers_of, offer_lists
 from oborona.cli.gtube import GtubeOutcome, prove
 from oborona.cli.output import echo
 from oborona.cli.postfix.change import (
@@ -31,6 +32,7 @@ from oborona.cli.postfix.instance import PostfixError, PostfixInstance
 from oborona.cli.postfix.reach import UnreachableError, reach, word_for
 from oborona.cli.programs import program
 from oborona.errors import ConfigError, StoreError
+from oborona.policy.free_lists import MAX_MESSAGES
 
 NOT_DONE: Final = 1  # exit status: Postfix does not ask us, or asks us still
 
@@ -49,9 +51,29 @@ _dry_run = click.option("--dry-run", is_flag=True, help="Show the change, and ma
 @_folder
 @_yes
 @_dry_run
+@click.option(
+    "--messages-a-day",
+    type=click.IntRange(1, MAX_MESSAGES),
+    help="Turn on the DNS lists that are free for a site of this size, refused messages counted.",
+)
+@click.option(
+    "--commercial/--no-commercial",
+    default=None,
+    help="Whether customers pay for the mailboxes or the filtering.",
+)
+@click.option(
+    "--lists", type=click.Choice(["none"]), help="none: turn off the lists of --messages-a-day."
+)
 @pass_cli_context
 def attach(
-    context: CliContext, server: str | None, folder: Path | None, yes: bool, dry_run: bool
+    context: CliContext,
+    server: str | None,
+    folder: Path | None,
+    yes: bool,
+    dry_run: bool,
+    messages_a_day: int | None,
+    commercial: bool | None,
+    lists: str | None,
 ) -> None:
     """Connect the mail server of this machine to Oborona: show the change to its configuration, and
     make it when confirmed.
@@ -60,11 +82,16 @@ def attach(
     beside the new one, checked, and read anew. The change is refused where mail would still pass
     unfiltered. Exim: the lines to add are shown, nothing is changed.
 
-    Exit status 1 when nothing was changed and Postfix does not ask us; 78 when it would not help,
-    and what to mend first.
+    Then the DNS lists that are free for the site, with their terms: asked on a terminal, or by
+    options. Where neither says anything, none is turned on.
+
+    Exit status 1 when nothing was changed and Postfix does not ask us, or DNS lists were asked for
+    and not confirmed; 78 when it would not help, and what to mend first.
     """
+    answers = answers_of(messages_a_day, commercial, lists)
     if server == "exim" or (server is None and program("postconf") is None and program("exim4")):
         echo(what_to_add(context.loaded.settings))
+        offer_lists(context, answers, yes=yes, dry_run=dry_run)
         return
     postfix = PostfixInstance(folder)
     address = context.loaded.settings.doors.milter
@@ -75,14 +102,15 @@ def attach(
     if not change.changes:
         echo(f"Postfix asks us already: smtpd_milters = {change.value}")
         _note(change)
-        return
-    _show(postfix, change)
-    if _confirmed(yes=yes, dry_run=dry_run):
-        _make(postfix, change)
-        echo(
-            "Send yourself a message with the GTUBE text, or run `oborona doctor`: it "
-            "sends one to us as Postfix would."
-        )
+    else:
+        _show(postfix, change)
+        if _confirmed(yes=yes, dry_run=dry_run):
+            _make(postfix, change)
+            echo(
+                "Send yourself a message with the GTUBE text, or run `oborona doctor`: it "
+                "sends one to us as Postfix would."
+            )
+    offer_lists(context, answers, yes=yes, dry_run=dry_run)
 
 
 @click.command()
@@ -150,10 +178,10 @@ def _note(change: MainChange) -> None:
 
 
 def _confirmed(*, yes: bool, dry_run: bool) -> bool:
-    """Tell whether the change is to be made; ends the command where it is not."""
+    """Tell whether the change is to be made; ends the command where nobody confirms it."""
     leave = click.get_current_context().exit
     if dry_run:
-        leave(0)
+        return False
     if os.geteuid():
         click.echo("oborona: only root may change main.cf; nothing was changed", err=True)
         leave(NOT_DONE)

@@ -25,6 +25,7 @@ from oborona.cli.doctor.dns import dns
 from oborona.cli.doctor.doors import doors
 from oborona.cli.doctor.engines import engines
 from oborona.cli.doctor.export import export
+from oborona.cli.doctor.free_lists import free_lists
 from oborona.cli.doctor.geoip import places
 from oborona.cli.doctor.hostname import name
 from oborona.cli.doctor.intake import intake
@@ -117,7 +118,7 @@ def _run_checks(context: CliContext, folder: Path | None) -> Iterator[CheckRepor
     """
     context.loaded.settings  # noqa: B018 - what is wrong there ends every command
     for check in (
-        _policy, _state, stores, name, daemon, counters, doors, partial(postfix, folder=folder), exim, partial(traffic, folder=folder), clients, delivery, dns, engines,
+        _policy, _state, stores, name, daemon, counters, doors, partial(postfix, folder=folder), exim, partial(traffic, folder=folder), clients, delivery, dns, free_lists, engines,
         places, reader, signatures, pins, model, final, personal, intake, reports_by_mail, mailboxes, export,
     ):  # fmt: skip
         subject = getattr(check, "__name__", None) or check.func.__name__  # type: ignore[union-attr]

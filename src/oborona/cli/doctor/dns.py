@@ -15,7 +15,7 @@ from oborona.cli.doctor.report import CheckReport, CheckState
 from oborona.config import ResolverAddress, Settings, parse_servers
 from oborona.dns import DnsAnswer, DnsAsker, DnsOutcome, DnsType
 from oborona.errors import OboronaError
-from oborona.reputation.dnsbl import DnsblHealth, DnsblState, DnsList
+from oborona.reputation.dnsbl import DnsblFault, DnsblHealth, DnsblState, DnsList
 from oborona.resolver import Resolver, open_resolver, system_servers
 from oborona.telemetry import status
 
@@ -103,7 +103,11 @@ async def _list(dns_list: DnsList, asker: DnsAsker) -> CheckReport:
         return CheckReport(
             subject, CheckState.OK, f"{len(probes)} test points are right, {took:.0f} ms"
         )
-    return CheckReport(subject, CheckState.FAIL, f"counts nothing: {state.why}")
+    refused = state.fault is DnsblFault.REFUSED
+    hint = "docs/senders/dns-lists.md says what each refusal means" if refused else ""
+    if refused and dns_list.terms:
+        hint += f"; its terms: {dns_list.terms}"
+    return CheckReport(subject, CheckState.FAIL, f"counts nothing: {state.why}", hint)
 
 
 def _workers(context: CliContext) -> Iterator[CheckReport]:
