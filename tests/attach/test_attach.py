@@ -108,6 +108,30 @@ def test_a_stock_postfix_is_attached_and_detached(oborona: Oborona, chroot: bool
         )
 
 
+def test_dns_lists_are_turned_on_with_postfix_and_stay_when_it_is_detached(
+    oborona: Oborona, tmp_path: Path
+) -> None:
+    size = ("--messages-a-day", "20000", "--no-commercial")
+    command = [*oborona.command("--set", f"paths.policy={tmp_path / 'policy.d'}"), "attach"]
+    kept = tmp_path / "policy.d/85-free-lists.toml"
+    with Postfix(master=debian()) as postfix:
+        command += ["--postfix", str(postfix.folder / "etc")]
+        for words, status in ((("--dry-run", *size), 0), (size, 1), (("--yes", *size), 0)):
+            assert milters(postfix) == ""
+            assert not kept.exists()
+            done = subprocess.run([*command, *words], capture_output=True, text=True, check=False)
+            assert done.returncode == status, done.stderr
+        assert milters(postfix) == entry(oborona)
+        before = kept.read_text()
+        assert "messages_a_day = 20000" in before
+        assert "DNS lists: 8 of 12 are on" in done.stdout
+        again = subprocess.run([*command, "--yes"], capture_output=True, text=True, check=True)
+        assert "Postfix asks us already" in again.stdout
+        assert "DNS lists: 8 of 12 are on" in again.stdout
+        assert asked(oborona, "detach", postfix, "--yes").returncode == 0
+        assert kept.read_text() == before
+
+
 def test_an_entry_that_lets_mail_in_while_we_are_away_is_told_and_stays(oborona: Oborona) -> None:
     lets_in = "while we are away Postfix lets mail in unjudged (default_action=accept)"
     accept, tempfail = (

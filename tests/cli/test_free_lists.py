@@ -16,6 +16,7 @@ from click.testing import CliRunner, Result
 
 from oborona.cli import main
 from oborona.cli.free_lists.file import KEPT_IN
+from oborona.policy.folders import PACKAGED
 
 SIZE = ("--messages-a-day", "20000", "--no-commercial")
 ON = "DNS lists: 8 of 12 are on; [free_lists] is on for 20,000 messages a day of its own mail"
@@ -158,9 +159,19 @@ def test_a_policy_that_is_broken_is_no_lists_matter_unless_they_are_asked_for(si
     (site / "policy.d/90-local.toml").write_text("nonsense = 1\n")
     plain = attach(site)
     assert plain.exit_code == 0
-    assert "note: DNS lists are not looked at: " in plain.stderr
+    assert "note: DNS lists are not offered: " in plain.stderr
     assert attach(site, "--yes", *SIZE).exit_code == os.EX_CONFIG
     assert [file.name for file in (site / "policy.d").iterdir()] == ["90-local.toml"]
+
+
+def test_a_site_without_a_policy_folder_of_its_own_is_told_so(site: Path) -> None:
+    """As where the daemon runs in a clone, on the policy that ships."""
+    (site / "oborona.toml").write_text(f'[paths]\npolicy = "{PACKAGED}"\n')
+    plain = attach(site)
+    assert plain.exit_code == 0
+    assert "note: DNS lists are not offered: paths.policy is the folder that ships" in plain.stderr
+    assert attach(site, "--yes", *SIZE).exit_code == os.EX_CONFIG
+    assert not (PACKAGED / KEPT_IN).exists()
 
 
 def test_a_list_that_is_switched_by_hand_is_not_offered(site: Path) -> None:

@@ -11,10 +11,10 @@ from typing import Final, NamedTuple
 import click
 
 from oborona.cli.context import CliContext
-from oborona.cli.free_lists.file import check_whose, kept_file, write_table
+from oborona.cli.free_lists.file import ForeignTableError, check_whose, kept_file, write_table
 from oborona.cli.output import echo
 from oborona.cli.policy.files import place
-from oborona.errors import PolicyError
+from oborona.errors import ConfigError
 from oborona.policy.fact_table import SCHEMA
 from oborona.policy.free_lists import FREE_LISTS, MAX_MESSAGES, FreeListsTable, obstacle
 from oborona.policy.load import Policy, load_policy
@@ -90,20 +90,20 @@ def offer_lists(
     """
     try:
         policy = context.policy()
-    except PolicyError as error:
-        if answers is not None:
-            raise
-        click.echo(f"note: DNS lists are not looked at: {error}", err=True)
-        return
-    if answers is None:
-        if f"{FREE_LISTS}.enabled" in policy.origins:
+        if answers is None and f"{FREE_LISTS}.enabled" in policy.origins:
             echo(f"DNS lists: {in_force(policy)}")
             return
+        check_whose(policy)
+    except (ConfigError, ForeignTableError) as error:
+        if answers is not None:
+            raise
+        click.echo(f"note: DNS lists are not offered: {error}", err=True)
+        return
+    if answers is None:
         answers = _ask() if sys.stdin.isatty() and not (yes or dry_run) else None
         if answers is None:
             echo(HOW)
             return
-    check_whose(policy)
     if answers.enabled:
         _show(policy, answers)
     if dry_run:
