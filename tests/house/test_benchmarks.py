@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+from gettext import NullTranslations
 from pathlib import Path
 
 import pytest
 
+from benchmarks.generated.django_template import DjangoTemplate
+from benchmarks.generated.notices import LANGUAGES
+from benchmarks.generated.senders import Look
+from benchmarks.generated_mail import WAYS, bounces, letters, write
 from benchmarks.left_out import is_clean
 from benchmarks.message import STEPS
 from benchmarks.sources import COLUMNS, JudgedMessage, figures, indexed, judge, wrong
@@ -83,3 +88,28 @@ def test_clean_numbers_tell_of_the_message_alone() -> None:
     traces = ("dkim", "dmarc", "spf", "client", "count[", "list", "received", "headers", "message.")
     assert not [name for name in clean if name.startswith(traces)]
     assert len(clean) > 20
+
+
+def test_generated_letters_are_in_every_language_and_read_as_a_source(tmp_path: Path) -> None:
+    mail = [*letters(Look(css="", page='<p style="">Hi there,</p>')), *bounces()]
+    kinds = {(message.kind, message.language) for message in mail}
+    assert kinds == {(kind, name) for kind in (*WAYS, "bounce") for name in LANGUAGES}
+    write(tmp_path, mail)
+    sourced = list(indexed(tmp_path))
+    assert [message.raw for message in sourced] == [message.raw for message in mail]
+    assert all(b"\nX-Generated: " in message.raw for message in sourced)
+    assert not any(message.spam for message in sourced)
+
+
+def test_a_template_of_django_is_filled_in(tmp_path: Path) -> None:
+    (tmp_path / "base.txt").write_text(
+        "{% block head %}old{% endblock %}, {% block foot %}by{% endblock %}"
+    )
+    (tmp_path / "mail.txt").write_text(
+        '{% extends "base.txt" %}{% block head %}{% blocktrans with a=b.name %}Hello {{ a }}'
+        '{% endblocktrans %}{% if x %} and{% else %} or{% endif %} {% trans "more" %}{% endblock %}'
+    )
+    words = NullTranslations()
+    assert DjangoTemplate(tmp_path, words, {"name": "Ann", "other": "?"}).of(Path("mail.txt")) == (
+        "Hello Ann and more, by"
+    )
