@@ -21,7 +21,7 @@ CAUGHT: Final = {
     "spam": 8,
     "later": 7,
     "last": 6,
-    "abroad": 1,
+    "abroad": 5,
 }
 FILED: Final = ("spam", "reject")
 
