@@ -1,0 +1,100 @@
+"""Letters with what authentication found of each, judged in the order in which they came: for
+streams of mail that is proved as in life, without a DNS.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Final
+
+from oborona.authentication.model import AuthIdentity, AuthResult, DkimSignature, Dmarc, IpRev, Spf
+from oborona.counters.memory import MemoryCounters
+from oborona.message.model import Message
+from oborona.message.shingles import Hasher
+from oborona.policy.accounting import record_verdict
+from oborona.policy.evidence import NoInquiry, SenderEvidence
+from oborona.policy.load import Policy
+from oborona.policy.scan import Scan, ScanSite, scan
+from oborona.types import Client, Envelope
+from tests.letters import Letter
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PostedLetter:
+    """A letter, when it came and who is proved to have sent it."""
+
+    letter: Letter
+    at: float  # Unix seconds
+    kind: str  # for tables
+    identity: AuthIdentity  # what authentication found
+    client_name: str = ""  # by the reverse DNS
+
+
+UNPROVED: Final = AuthIdentity(iprev=IpRev(result=AuthResult.PASS))
+"""The DNS was asked and answered, and nothing was proved."""
+
+
+class FoundInquiry(NoInquiry):
+    """An inquiry whose answer is known: what authentication found of one message."""
+
+    def __init__(self, identity: AuthIdentity) -> None:
+        self._identity = identity
+
+    async def whole(
+        self, message: Message, envelope: Envelope, policy: Policy, *, truncated: bool
+    ) -> SenderEvidence:
+        """Return it."""
+        return SenderEvidence(identity=self._identity)
+
+
+def proved(author: str, *, sender: str = "", signer: str = "") -> AuthIdentity:
+    """Return what authentication finds of a message that its senders vouch for.
+
+    Args:
+        author: domain in From.
+        sender: domain of MAIL FROM, for which SPF passed; empty = it passed for none.
+        signer: domain of the DKIM signature; empty = there is none.
+    """
+    return AuthIdentity(
+        iprev=UNPROVED.iprev,
+        spf=Spf(result=AuthResult.PASS, domain=sender) if sender else Spf(),
+        dkim=(DkimSignature(result=AuthResult.PASS, domain=signer),) if signer else (),
+        dmarc=Dmarc(
+            result=AuthResult.PASS if author in (sender, signer) else AuthResult.NONE,
+            domain=author,
+            spf_aligned=_aligned(sender, author),
+            dkim_aligned=_aligned(signer, author),
+        ),
+    )
+
+
+def _aligned(proof: str, author: str) -> bool:
+    return bool(proof) and f".{author}".endswith(f".{proof}")
+
+
+async def judged(posted: Iterable[PostedLetter], policy: Policy, *, key: bytes) -> list[Scan]:
+    """Return the scans of letters, each counted before the next comes, at a site that is new.
+
+    Args:
+        posted: in order of time.
+        policy: that they are judged by.
+        key: the site's secret.
+    """
+    counters = MemoryCounters()
+    site = ScanSite(name="mx.example.test", hasher=Hasher(key), counters=counters)
+    scans = []
+    for post in posted:
+        letter = post.letter
+        envelope = Envelope(
+            client=Client(ip=letter.client_ip, name=post.client_name),
+            helo=letter.helo,
+            sender=letter.sender,
+            recipients=(letter.recipient,),
+        )
+        result = await scan(
+            letter.raw, envelope, site, policy, FoundInquiry(post.identity), now=post.at
+        )
+        record_verdict(result.pieces, result.verdict, counters, now=post.at)
+        scans.append(result)
+    return scans
