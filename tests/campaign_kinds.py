@@ -2,7 +2,7 @@
 of many, in two scripts, and of texts that have nothing in common but a link, a contact address, a
 telephone number or a wallet.
 
-By `Senders`, each copy is unproved, proved by a domain of its own, or one of a provider's mailboxes.
+By `Senders`, each copy is unproved, proved by a domain of its own, or of a provider's mailboxes.
 """
 
 from __future__ import annotations
