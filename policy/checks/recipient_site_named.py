@@ -8,6 +8,7 @@ import re
 from typing import Final
 
 from oborona.domains import registrable
+from oborona.message.model import MessageLink
 from oborona.policy.checks.context import CheckContext
 from oborona.policy.text import quoted
 from oborona.types import Finding
@@ -20,7 +21,7 @@ MIN_LABEL: Final = 5  # letters of a firm's name in hosts: shorter ones stand in
 
 def check(context: CheckContext) -> Finding | None:
     """Return a finding with the domain and where it stands: "Your mailbox at example.com is full",
-    example-com.login.example.
+    example-com.login.example.  Under another suffix the same name is mostly the same firm's.
     """
     message = context.message
     if len(context.envelope.recipients) != 1 or message.from_ is None:
@@ -36,9 +37,16 @@ def check(context: CheckContext) -> Finding | None:
     if len(label) < MIN_LABEL:
         return None
     for link in message.links:
-        if link.domain not in (own, site) and label in link.host and _labelled(label, link.host):
+        if link.domain in (own, site) or label not in link.host:
+            continue
+        if link.domain.partition(".")[0] != label and _labelled(label, _without_suffix(link)):
             return Finding(SLUG, quoted(f"{label} in {link.host}", 160))
     return None
+
+
+def _without_suffix(link: MessageLink) -> str:
+    """Return a link's host but for what anybody may have behind his own name."""
+    return link.host.removesuffix("." + link.domain.partition(".")[2])
 
 
 def _labelled(label: str, host: str) -> bool:

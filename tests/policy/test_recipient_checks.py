@@ -90,6 +90,9 @@ def test_recipient_in_link(url: str, *, seen: bool) -> None:
         ("x", "house-test.login.evil.test", True),
         ("x", "webmail.house.evil.test", True),
         ("x", "warehouse.evil.test", False),
+        ("x", "www.house.evil.house", True),
+        ("x", "www.evil.house", False),  # a suffix
+        ("x", "www.house.org", False),  # the same firm's, mostly
         ("x", "house.test", False),
     ],
 )

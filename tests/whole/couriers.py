@@ -43,7 +43,7 @@ SENDER: Final = "ann@a.example"
 RECIPIENT: Final = "joe@example.test"
 CLIENT: Final = "192.0.2.7"
 NAME: Final = "mail.a.example"
-HELO: Final = "client.test"
+HELO: Final = "client.a.example"
 PATIENCE_S: Final = 60.0
 
 _FIELDS: Final = re.compile(rb"[^\s:][^\n]*\n(?:[ \t][^\n]*\n)*")

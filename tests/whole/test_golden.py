@@ -31,9 +31,9 @@ def test_by_the_command_line(
         "--set",
         "paths.shipped_policy=none",
     ]
-    words += ["check", "--json", str(mail)]
+    words += ["check", "--json", str(mail), "--from", SENDER, "--ip", CLIENT, "--name", NAME]
     if mail.with_suffix(".dns").exists():
-        words += ["--dns", "--from", SENDER, "--ip", CLIENT, "--name", NAME]
+        words.append("--dns")
     found = json.loads(CliRunner().invoke(main, words, catch_exceptions=False).stdout)
     rules = {rule["name"]: rule["score"] for rule in found["rules"]}
     findings = sorted(finding["name"] for finding in found["findings"])
