@@ -201,7 +201,7 @@ class Brands:
         that change nothing.
         """
         words = _words(name[:LOOKED_AT])
-        beside = _neutral_words()
+        beside = neutral_words()
         for at, length, called_brand in self._find_names(words):
             rest = (*words[:at], *words[at + length :])
             if all(word in beside or word.isdecimal() for word in rest):
@@ -301,7 +301,7 @@ def _misspellings(name: str) -> Iterator[str]:
 
 
 @lru_cache(maxsize=1)
-def _neutral_words() -> frozenset[str]:
+def neutral_words() -> frozenset[str]:
     """Return the words that stand beside a brand's name and change nothing."""
     lines = files("oborona.policy").joinpath("beside.list").read_text("utf-8").splitlines()
     return frozenset(word for line in lines if not line.startswith("#") for word in _words(line))

@@ -8,6 +8,7 @@ import re
 from typing import Final
 
 from oborona.domains import registrable
+from oborona.policy.brands import neutral_words
 from oborona.policy.checks.context import CheckContext
 from oborona.policy.text import quoted
 from oborona.types import Finding
@@ -23,8 +24,9 @@ _WORDS: Final = re.compile(r"[^\W_]+(?:[.-][^\W_]+)*")
 def check(context: CheckContext) -> Finding | None:
     """Return a finding with the name: "example.com Support", "ann@example.com".
 
-    A person who writes to himself from elsewhere has his name in From, not his address; what is
-    called like the whole mailbox alone is a person's own name.
+    The bare name of a firm counts beside words of an office alone: "Example Support", and not
+    "Example Relief".  A person who writes to himself from elsewhere has his name in From, not his
+    address; what is called like the whole mailbox alone is a person's own name.
     """
     box = context.message.from_
     if box is None or not box.name or not box.domain:
@@ -43,7 +45,14 @@ def check(context: CheckContext) -> Finding | None:
             address in name
             or own in words
             or domain in words
-            or (len(label) >= MIN_LABEL and label in words and label not in site)
+            or (label in words and label not in site and _is_office(words, label))
         ):
             return Finding(SLUG, quoted(f"{box.name} <{box.address}> to {domain}", 160))
     return None
+
+
+def _is_office(words: list[str], label: str) -> bool:
+    beside = [word for word in words if word != label]
+    return (
+        len(label) >= MIN_LABEL and bool(beside) and all(word in neutral_words() for word in beside)
+    )

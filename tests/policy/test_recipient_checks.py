@@ -46,6 +46,8 @@ def letter(sender: str = "Bob <bob@a.test>", subject: str = "x", body: str = "He
         ("ann@house.test <a@evil.test>", True),
         ("HOUSE mail <a@evil.test>", True),
         ("House <a@house-mail.test>", False),  # a name and a domain that fit each other
+        ("House Relief <a@relief.test>", False),
+        ("House <a@relief.test>", False),
         ("Household goods <a@shop.test>", False),
         ("house.test <it@mx.house.test>", False),
         ("Ann <ann@elsewhere.test>", False),  # a person's own name
