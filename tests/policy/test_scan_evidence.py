@@ -39,7 +39,7 @@ SHIPPED = load_policy(ROOT / "etc/policy.d", SCHEMA)
 NOW = 1_795_170_000.0
 HASHER = Hasher(b"k" * 32)
 ENVELOPE = Envelope(
-    client=Client(ip="9.10.11.12"),
+    client=Client(ip="9.10.11.12", name="mail.a.example"),
     helo="mail.a.example",
     sender="ann@a.example",
     recipients=("bob@b.example",),

@@ -18,6 +18,11 @@ from tests.peers.oborona import SETTINGS, Oborona
 from tests.peers.postfix import Postfix
 
 DOMAIN: Final = "example.test"
+AS_IT_COMES: Final = "".join(
+    f'[[rule]]\nname = "{name}"\nenabled = false\n'
+    for name in ("MASS_REPEATED", "MASS_STRANGERS", "MASS_LINK", "MASS_CONTACT")
+)
+"""Rules that file a campaign's third copy: its first ones are to reach people here."""
 HOSTS: Final = 3  # of a campaign: from more the shipped policy files it as it comes
 CAMPAIGN: Final = (
     "Dear friend, our laboratory has made a wonderful medicine that takes away all pain within "
@@ -55,7 +60,7 @@ class After:
             dovecot = stack.enter_context(self.dovecot)
             folder = dovecot.root / "policy.d"
             shutil.copytree(SETTINGS.parent / "policy.d", folder)
-            (folder / "90-local.toml").write_text(f"# what is ours\n{self._policy}")
+            (folder / "90-local.toml").write_text(f"{AS_IT_COMES}{self._policy}")
             self.oborona = stack.enter_context(
                 Oborona(
                     {

@@ -26,6 +26,7 @@ from tests.peers.dovecot import Dovecot
 from tests.peers.oborona import SETTINGS, Oborona
 from tests.peers.ports import free_port
 from tests.peers.postfix import Postfix, available, transaction
+from tests.whole.after import AS_IT_COMES
 from tests.whole.gate import eventually
 
 pytestmark = pytest.mark.skipif(not available(), reason="needs Postfix, and root to run it")
@@ -106,7 +107,7 @@ class Way:
 def way(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Way]:
     folder = tmp_path_factory.mktemp("proxy")
     shutil.copytree(SETTINGS.parent / "policy.d", folder / "policy.d")
-    (folder / "policy.d" / "90-local.toml").write_text(POLICY)
+    (folder / "policy.d" / "90-local.toml").write_text(AS_IT_COMES + POLICY)
     certificate = write_certificate(folder / "both.pem")
     port = free_port()
     with ExitStack() as stack:

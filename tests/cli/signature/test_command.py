@@ -249,7 +249,7 @@ def test_the_doctor_counts_them_and_says_when_their_store_is_broken(
     (report,) = said()
     assert report.state is CheckState.OK
     assert (
-        "2 in force (0 of policy files, 1 in shadow mode), 4811 words of mark lists, 1 "
+        "2 in force (0 of policy files, 1 in shadow mode), 9719 words of mark lists, 1 "
         "expired, 0 proposals wait"
     ) in report.words
     now = time.time()
