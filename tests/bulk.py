@@ -13,152 +13,28 @@ import random
 from collections.abc import Callable
 from dataclasses import replace
 from itertools import count
-from typing import Final
 
 from oborona.authentication.model import AuthIdentity
-from tests.letters import DOMAIN, NAMES, Kind, Letter, varied
-from tests.posted import UNPROVED, PostedLetter, proved
+from tests.bulk_texts import (
+    CODE,
+    GOODS,
+    LIST_FOOTER,
+    MONTHLY,
+    NEWSLETTER,
+    NOTICE,
+    ORDER,
+    PROPER,
+    RECEIPT,
+    RECEIVED,
+    RESET,
+    SCHOOL,
+    SHIPPED,
+    TOPICS,
+)
+from tests.letters import DOMAIN, NAMES, Kind, varied
+from tests.posted import UNPROVED, PostedLetter, plain_letter, proved
 
 _Draw = Callable[[random.Random, int], PostedLetter]
-
-_PROPER: Final = [
-    "lamp",
-    "oak",
-    "river",
-    "stone",
-    "maple",
-    "north",
-    "harbour",
-    "garden",
-    "velvet",
-    "copper",
-    "meadow",
-    "bright",
-    "kettle",
-    "marble",
-    "willow",
-    "cedar",
-    "falcon",
-    "pepper",
-    "silver",
-    "linen",
-]
-_GOODS: Final = [
-    "kettle",
-    "desk lamp",
-    "wool scarf",
-    "pair of boots",
-    "garden chair",
-    "phone case",
-    "tea set",
-    "\n    running shoes",
-    "notebook",
-    "bread knife",
-    "raincoat",
-    "reading glasses",
-    "cushion",
-    "bicycle bell",
-]
-_TOPICS: Final = [
-    "spring",
-    "summer",
-    "autumn",
-    "winter",
-    "weekend",
-    "kitchen",
-    "garden",
-    "travel",
-    "office",
-    "children",
-]
-_ORDER: Final = """\
-Hi {name},
-
-<Thank you for your order|Thanks for your purchase|We have received your order>! We're getting your
-order ready to be shipped. We will notify you when it has been sent.
-
-Order #{number}
-{goods} x {count}    {price}
-Subtotal {price}
-Shipping 4.90
-
-View your order: https://{link}/orders/{token}
-
-If you have any questions, reply to this email or contact us at help@{shop}.
-"""
-_NEWSLETTER: Final = """\
-Hello {name},
-
-our new {topic} collection is here. This week we picked {goods}, {goods2} and {goods3} for you, all
-with free delivery until Sunday. Members get ten percent off with the code {token}.
-
-See everything: https://{link}/c/{token}
-
-You receive this email because you subscribed at {shop}. Unsubscribe: https://{link}/u/{token}
-{shop}, 12 High Street, Springfield
-"""
-_RECEIVED: Final = """\
-Dear {name}, <your order has arrived with us|we have your order>, number {number} of today.
-
-You bought: {goods}, {count} pieces, for {price} in all. As soon as it leaves our store in Springfield
-you get another letter, with which you may follow it. Look at your order or change the address of
-delivery until this evening at https://{link}/my/{token}
-
-With friendly greetings, the people of {shop}
-"""
-_MONTHLY: Final = """\
-The {topic} letter of {shop}
-
-Good morning {name}, this month we tell you how {goods} and {goods2} are made, whom we met at the fair,
-and why {goods3} will be hard to get before the holidays. Readers of this letter may order first.
-
-Read on at https://{link}/letter/{token} or leave this letter at https://{link}/leave/{token}
-"""
-_SHIPPED: Final = """\
-Good news {name}, your parcel {number} is on its way and will be delivered on <Monday|Tuesday|Friday>
-between {count} and 8 pm. Track it here: https://{link}/t/{token}
-"""
-_SCHOOL: Final = """\
-Dear parents,
-
-on Friday {count} May our school celebrates its summer party from three to six in the afternoon.
-Please bring cake or salad, and tell the class teacher until Wednesday whether you can help with the
-tables. Lessons end at noon that day; the children of the afternoon group stay with us as usual.
-
-With kind regards
-{name}, head teacher
-"""
-_CODE: Final = """\
-Your verification code is {number}. It is valid for ten minutes. Do not share this code with anyone.
-"""
-_RESET: Final = """\
-Someone has requested a password reset for the following account:
-
-Site Name: {shop}
-Username: {name}
-
-If this was a mistake, ignore this email and nothing will happen.
-To reset your password, visit the following address: https://{shop}/wp-login.php?key={token}
-"""
-_RECEIPT: Final = """\
-Thank you for your order. Your order has been received and is now being processed. Your order
-details are shown below for your reference.
-
-Order {number}, {goods}, {price}, cash on delivery.
-We look forward to fulfilling your order soon. {shop}, built with https://shop-plugin.example/
-"""
-_NOTICE: Final = """\
-{name} commented on your photo.
-
-See the comment: https://{link}/n/{token}
-You get this notice because you have an account at Friendly. Change which notices you get in the
-settings of your account.
-"""
-_LIST_FOOTER: Final = """\
---
-This list is for members of the department. Its archive is at https://{link}/archive, where
-you can change your subscription as well. Please keep the rules of the list in mind.
-"""
 
 
 def bulk(number: int, *, seed: int, start: float, span_s: float) -> list[PostedLetter]:
@@ -172,17 +48,17 @@ def bulk(number: int, *, seed: int, start: float, span_s: float) -> list[PostedL
     """
     chance = random.Random(seed)
     kinds: tuple[tuple[str, int, _Draw], ...] = (
-        ("orders, shops of one mailer", 22, _of_mailer(1, _ORDER, "Order {number} confirmed", 8)),
-        ("orders, each shop its own MAIL FROM", 10, _of_mailer(2, _RECEIVED, "Order {number}", 40, own=True)),
-        ("newsletters", 25, _of_mailer(3, _NEWSLETTER, "New in {topic}", 6, issues=3, listed=True)),
-        ("newsletters, own MAIL FROM", 10, _of_mailer(4, _MONTHLY, "{topic} news", 12, own=True, listed=True)),
-        ("parcels", 8, _of_mailer(5, _SHIPPED, "Your parcel {number}", 2)),
+        ("orders, shops of one mailer", 22, _of_mailer(1, ORDER, "Order {number} confirmed", 8)),
+        ("orders, each shop its own MAIL FROM", 10, _of_mailer(2, RECEIVED, "Order {number}", 40, own=True)),
+        ("newsletters", 25, _of_mailer(3, NEWSLETTER, "New in {topic}", 6, issues=3, listed=True)),
+        ("newsletters, own MAIL FROM", 10, _of_mailer(4, MONTHLY, "{topic} news", 12, own=True, listed=True)),
+        ("parcels", 8, _of_mailer(5, SHIPPED, "Your parcel {number}", 2)),
         ("school", 8, _school),
         ("list", 8, _list()),
         ("notices", 5, _notice),
-        ("codes", 3, _of_mailer(6, _CODE, "Your code", 12, own=True, pool=12)),
-        ("resets", 1, _of_host(_RESET, "[{shop}] Password Reset")),
-        ("receipts of a plug-in", 1, _of_host(_RECEIPT, "Your {shop} order has been received")),
+        ("codes", 3, _of_mailer(6, CODE, "Your code", 12, own=True, pool=12)),
+        ("resets", 1, _of_host(RESET, "[{shop}] Password Reset")),
+        ("receipts of a plug-in", 1, _of_host(RECEIPT, "Your {shop} order has been received")),
     )  # fmt: skip
     draws = chance.choices(kinds, weights=[weight for _, weight, _ in kinds], k=number)
     posted = []
@@ -217,9 +93,7 @@ def _of_mailer(
         pool: networks of the mailer, from 12 addresses each.
     """
     mailer = f"send{serial}.example"
-    domains = [
-        f"{_PROPER[n % 20]}-{_PROPER[(7 * n + serial) % 20]}{n}.example" for n in range(shops)
-    ]
+    domains = [f"{PROPER[n % 20]}-{PROPER[(7 * n + serial) % 20]}{n}.example" for n in range(shops)]
 
     def draw(chance: random.Random, place: int) -> PostedLetter:
         shop = chance.choice(domains)
@@ -241,7 +115,7 @@ def _school(chance: random.Random, place: int) -> PostedLetter:
     values = _values(chance, "school.example", random.Random(1), "school.example")
     return _posted(
         chance, "office@school.example", "office@school.example", "203.0.113.5",
-        "Summer party", _SCHOOL, values, "", UNPROVED,
+        "Summer party", SCHOOL, values, "", UNPROVED,
     )  # fmt: skip
 
 
@@ -251,7 +125,7 @@ def _list() -> _Draw:
 
     def draw(chance: random.Random, place: int) -> PostedLetter:
         post = random.Random(next(posts) // 20)
-        text = " ".join(post.choices(_PROPER + _GOODS + _TOPICS, k=60)) + "\n" + _LIST_FOOTER
+        text = " ".join(post.choices((*PROPER, *GOODS, *TOPICS), k=60)) + "\n" + LIST_FOOTER
         values = _values(chance, "uni.example", post, "lists.uni.example")
         author = f"{values['name'].lower()}@dept{post.randrange(4)}.uni.example"
         return _posted(
@@ -269,7 +143,7 @@ def _notice(chance: random.Random, place: int) -> PostedLetter:
     author = f"notice+{chance.getrandbits(32):x}@friendly.example"
     return _posted(
         chance, author, author, f"203.0.{114 + place % 3}.{place % 60}",
-        "{name} commented", _NOTICE, values, "",
+        "{name} commented", NOTICE, values, "",
         proved("friendly.example", sender="friendly.example", signer="friendly.example"),
     )  # fmt: skip
 
@@ -294,10 +168,10 @@ def _values(chance: random.Random, shop: str, choices: random.Random, link: str)
         "name": chance.choice(NAMES),
         "shop": shop,
         "link": link,
-        "topic": choices.choice(_TOPICS).strip(),
-        "goods": choices.choice(_GOODS).strip(),
-        "goods2": choices.choice(_GOODS).strip(),
-        "goods3": choices.choice(_GOODS).strip(),
+        "topic": choices.choice(TOPICS),
+        "goods": choices.choice(GOODS),
+        "goods2": choices.choice(GOODS),
+        "goods3": choices.choice(GOODS),
         "number": str(chance.randrange(10**5, 10**6)),
         "count": str(chance.randrange(1, 5)),
         "price": f"{chance.randrange(9, 90)}.90",
@@ -318,18 +192,17 @@ def _posted(
     name: str = "",
 ) -> PostedLetter:
     recipient = f"reader{chance.randrange(400)}@{DOMAIN}"
-    raw = (
-        f"From: {author}\nTo: {recipient}\nSubject: {subject.format(**values)}\n"
-        f"Date: Fri, 15 Jan 2027 08:00:00 +0000\nMessage-ID: <{chance.getrandbits(64):x}@"
-        f"{sender.partition('@')[2]}>\n{extra}MIME-Version: 1.0\n"
-        f"Content-Type: text/plain; charset=utf-8\n\n{varied(text, chance).format(**values)}"
-    )
-    letter = Letter(
+    domain = sender.partition("@")[2]
+    letter = plain_letter(
         kind=Kind.HAM,
-        raw=raw.encode(),
-        client_ip=client_ip,
-        helo=f"mta.{sender.partition('@')[2]}",
+        author=author,
         sender=sender,
         recipient=recipient,
+        subject=subject.format(**values),
+        message_id=f"{chance.getrandbits(64):x}@{domain}",
+        text=varied(text, chance).format(**values),
+        client_ip=client_ip,
+        helo=f"mta.{domain}",
+        fields=extra,
     )
     return PostedLetter(letter=letter, at=0.0, kind="", identity=identity, client_name=name)

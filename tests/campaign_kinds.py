@@ -14,8 +14,8 @@ from enum import StrEnum
 from typing import Final
 
 from oborona.authentication.model import AuthIdentity
-from tests.letters import DOMAIN, NAMES, Kind, Letter
-from tests.posted import UNPROVED, PostedLetter, proved
+from tests.letters import DOMAIN, NAMES, Kind
+from tests.posted import UNPROVED, PostedLetter, plain_letter, proved
 
 START: Final = 1_800_000_000.0
 COPIES: Final = 300
@@ -89,21 +89,17 @@ def campaign_of(
     for place in range(copies):
         address, client_ip, client_name, identity = _sender(senders, place, domains, chance)
         name, number = chance.choice(NAMES), chance.randrange(10**6)
-        recipient = f"reader{place:04}@{DOMAIN}"
-        raw = (
-            f"From: {name} <{address}>\nTo: {recipient}\nSubject: {body.subject()}\n"
-            f"Date: Fri, 15 Jan 2027 08:00:00 +0000\nMessage-ID: <{number}.{place}@"
-            f"{address.partition('@')[2]}>\nMIME-Version: 1.0\n"
-            f"Content-Type: text/plain; charset=utf-8\nContent-Transfer-Encoding: 8bit\n\n"
-            f"{body.text()}\n"
-        )
-        letter = Letter(
+        domain = address.partition("@")[2]
+        letter = plain_letter(
             kind=Kind.CAMPAIGN,
-            raw=raw.encode(),
-            client_ip=client_ip,
-            helo=f"mail.{address.partition('@')[2]}",
+            author=f"{name} <{address}>",
             sender=address,
-            recipient=recipient,
+            recipient=f"reader{place:04}@{DOMAIN}",
+            subject=body.subject(),
+            message_id=f"{number}.{place}@{domain}",
+            text=f"{body.text()}\n",
+            client_ip=client_ip,
+            helo=f"mail.{domain}",
         )
         posted.append(
             PostedLetter(

@@ -17,7 +17,7 @@ from oborona.policy.evidence import NoInquiry, SenderEvidence
 from oborona.policy.load import Policy
 from oborona.policy.scan import Scan, ScanSite, scan
 from oborona.types import Client, Envelope
-from tests.letters import Letter
+from tests.letters import Kind, Letter
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,6 +46,49 @@ class FoundInquiry(NoInquiry):
     ) -> SenderEvidence:
         """Return it."""
         return SenderEvidence(identity=self._identity)
+
+
+def plain_letter(
+    *,
+    kind: Kind,
+    author: str,
+    sender: str,
+    recipient: str,
+    subject: str,
+    message_id: str,
+    text: str,
+    client_ip: str,
+    helo: str,
+    fields: str = "",
+) -> Letter:
+    """Return a letter of one text/plain part.
+
+    Args:
+        kind: what it is.
+        author: value of From.
+        sender: address in MAIL FROM.
+        recipient: address in RCPT TO and in To.
+        subject: of it.
+        message_id: without its brackets.
+        text: with the line feed at its end.
+        client_ip: the SMTP client's.
+        helo: what the client says it is called.
+        fields: more header fields, each with its line feed.
+    """
+    raw = (
+        f"From: {author}\nTo: {recipient}\nSubject: {subject}\n"
+        f"Date: Fri, 15 Jan 2027 08:00:00 +0000\nMessage-ID: <{message_id}>\n{fields}"
+        "MIME-Version: 1.0\nContent-Type: text/plain; charset=utf-8\n"
+        f"Content-Transfer-Encoding: 8bit\n\n{text}"
+    )
+    return Letter(
+        kind=kind,
+        raw=raw.encode(),
+        client_ip=client_ip,
+        helo=helo,
+        sender=sender,
+        recipient=recipient,
+    )
 
 
 def proved(author: str, *, sender: str = "", signer: str = "") -> AuthIdentity:
