@@ -177,6 +177,20 @@ class Postfix:
             time.sleep(0.05)
         return log
 
+    def whole_log(self) -> str:
+        """Return the log with every line that Postfix's processes have sent until now.
+
+        They send lines to postlogd, which writes them in their order, and go on meanwhile: one more
+        line is sent, and waited for.
+
+        Raises:
+            TimeoutError: it does not come.
+        """
+        marker = f"whole until {time.monotonic_ns()}"
+        command = ["/usr/sbin/postlog", "-c", str(self.folder / "etc"), marker]
+        subprocess.run(command, check=True, capture_output=True, timeout=20)
+        return self.wait_log(marker)
+
     def connect(
         self, xclient: Mapping[str, str] | None = None, helo: str = "client.test"
     ) -> smtplib.SMTP:

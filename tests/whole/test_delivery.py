@@ -344,7 +344,7 @@ def test_a_daemon_that_goes_in_the_middle_loses_nothing_and_delivers_nothing_twi
     are killed, and back.
     """
     user = {"stopped": "ida", "killed": "ian"}[way]
-    cut = row.postfix.log().count("lost connection with mx.test[")
+    cut = row.postfix.whole_log().count("lost connection with mx.test[")
     workers = row.workers()
     body = LARGE * 3  # so that even a busy machine sees it on its way
     row.post(way, user, body=body)

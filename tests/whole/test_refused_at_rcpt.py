@@ -87,7 +87,7 @@ def test_behind_postfix_the_sender_learns_why_and_the_log_who(gate: Gate) -> Non
         RECIPIENTS[0],
         3,
     )
-    own = gate.postfix.log()
+    own = gate.postfix.whole_log()
     assert f"milter-reject: RCPT from unknown[{REFUSED}]: 554 5.7.1 Client refused" in own
     assert "from=<anna@partner.example> to=<joe@example.test>" in own, (
         "and Postfix's own log names both"
