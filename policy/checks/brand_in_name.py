@@ -15,12 +15,8 @@ def check(context: CheckContext) -> Finding | None:
     """Return a finding with name and address; whose the names and domains are stands in the
     `[[brand]]` tables of the policy.
     """
-    box = context.message.from_
-    if box is None or not box.domain or not box.name:
+    borrowed = context.borrowed_name()
+    if borrowed is None:
         return None
-    brand = context.brands.called(box.name)
-    if brand is None or brand.writes_from(box.domain):
-        return None
-    if brand.sends_from(context.envelope.client.name):
-        return None  # its own machine sends in a mailer's name
+    box, _ = borrowed
     return Finding(SLUG, quoted(f"{box.name} <{box.address}>", 160))

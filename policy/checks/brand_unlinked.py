@@ -20,14 +20,10 @@ def check(context: CheckContext) -> Finding | None:
 
     A firm that writes from a domain that no table knows links to its own site all the same.
     """
-    box = context.message.from_
-    if box is None or not box.domain or not box.name:
+    borrowed = context.borrowed_name() if context.message.links else None
+    if borrowed is None:
         return None
-    brand = context.brands.called(box.name)
-    if brand is None or brand.writes_from(box.domain):
-        return None
-    if brand.sends_from(context.envelope.client.name):
-        return None  # its own machine sends in a mailer's name
+    box, brand = borrowed
     hosts = [
         link.host for link in context.message.links if link.place is not EntityLocation.PICTURE
     ]

@@ -7,7 +7,6 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from oborona.domains import registrable
 from oborona.message.model import EntityLocation
 from oborona.policy.checks.context import CheckContext
 from oborona.policy.text import quoted
@@ -29,7 +28,7 @@ def check(context: CheckContext) -> Finding | None:
     the author's own site, it is what it seems.
     """
     message = context.message
-    own = registrable(message.from_.domain) if message.from_ is not None else ""
+    own = context.author_site
     for link in message.links:
         shown = link.shown
         if "." not in shown or link.place is not EntityLocation.ANCHOR or link.domain in ("", own):

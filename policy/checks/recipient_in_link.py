@@ -35,7 +35,7 @@ def check(context: CheckContext) -> Finding | None:
         address,
         b64encode(address.encode("utf-8", "replace")).decode("ascii").rstrip("=")[:-1],
     )
-    own = registrable(message.from_.domain) if message.from_ is not None else ""
+    own = context.author_site
     reader = registrable(address.rpartition("@")[2])
     for link in message.links:
         if link.place is EntityLocation.PICTURE or link.domain in ("", own, reader):

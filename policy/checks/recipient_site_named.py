@@ -27,7 +27,7 @@ def check(context: CheckContext) -> Finding | None:
     if len(context.envelope.recipients) != 1 or message.from_ is None:
         return None
     own = registrable(context.envelope.recipients[0].rpartition("@")[2].lower())
-    site = registrable(message.from_.domain) if message.from_.domain else ""
+    site = context.author_site
     if "." not in own or own == site:
         return None
     subject = message.subject[:LOOKED_AT].lower()
