@@ -9,7 +9,8 @@ import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
 from oborona.errors import PolicyError
-from oborona.policy.brands import BRANDS, Brands, brands
+from oborona.policy.brand_table import BRANDS
+from oborona.policy.brands import Brands, brands
 from oborona.policy.dns_lists import DNS_LISTS, dns_list
 from oborona.policy.engine_table import EnginesTable, engines_table
 from oborona.policy.faults import PolicyFaults

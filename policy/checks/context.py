@@ -8,7 +8,8 @@ import msgspec
 
 from oborona.domains import registrable
 from oborona.message.model import Mailbox, Message
-from oborona.policy.brands import NO_BRANDS, Brand, Brands
+from oborona.policy.brand_table import Brand
+from oborona.policy.brands import NO_BRANDS, Brands
 from oborona.types import Envelope, Finding
 
 
