@@ -27,15 +27,12 @@ from rich.table import Table
 
 ROOT: Final = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))  # started as a script, from anywhere
-from oborona.counters.memory import MemoryCounters  # noqa: E402
-from oborona.message.shingles import Hasher  # noqa: E402
-from oborona.policy.accounting import record_verdict  # noqa: E402
-from oborona.policy.evidence import NoInquiry  # noqa: E402
+from oborona.authentication.model import AuthIdentity  # noqa: E402
 from oborona.policy.fact_table import SCHEMA  # noqa: E402
 from oborona.policy.load import load_policy  # noqa: E402
-from oborona.policy.scan import ScanSite, scan  # noqa: E402
-from oborona.types import Action, Client, Envelope  # noqa: E402
+from oborona.types import Action  # noqa: E402
 from tests.letters import Kind, Letter, campaign, corpus, mixed  # noqa: E402
+from tests.posted import PostedLetter, judgements  # noqa: E402
 
 COPIES: Final = 300
 START: Final = 1_800_000_000.0
@@ -43,24 +40,19 @@ SEEDS: Final = range(1, 15)
 POLICY: Final = load_policy(ROOT / "etc/policy.d", SCHEMA)
 
 
-async def judged(
+async def outcomes(
     letters: Iterable[Letter], *, gap_s: float, key: bytes
 ) -> Counter[tuple[Kind, Action]]:
     """Judge letters one every `gap_s` seconds, and count what became of each kind."""
-    counters = MemoryCounters()
-    site = ScanSite(name="mx.example.test", hasher=Hasher(key), counters=counters)
-    outcome: Counter[tuple[Kind, Action]] = Counter()
-    for place, letter in enumerate(letters):
-        now = START + place * gap_s
-        envelope = Envelope(
-            client=Client(ip=letter.client_ip),
-            helo=letter.helo,
-            sender=letter.sender,
-            recipients=(letter.recipient,),
+    posted = (
+        PostedLetter(
+            letter=letter, at=START + place * gap_s, kind=letter.kind, identity=AuthIdentity()
         )
-        result = await scan(letter.raw, envelope, site, POLICY, NoInquiry(), now=now)
-        record_verdict(result.pieces, result.verdict, counters, now=now)
-        outcome[letter.kind, result.verdict.action] += 1
+        for place, letter in enumerate(letters)
+    )
+    outcome: Counter[tuple[Kind, Action]] = Counter()
+    async for post, scan in judgements(posted, POLICY, key=key):
+        outcome[post.letter.kind, scan.verdict.action] += 1
     return outcome
 
 
@@ -114,7 +106,7 @@ def main() -> None:
         letters = mixed(
             [*corpus(COPIES, seed=seed, spam_share=0), *campaign(COPIES, seed=seed)], seed=seed
         )
-        outcome = asyncio.run(judged(letters, gap_s=0.1, key=key))
+        outcome = asyncio.run(outcomes(letters, gap_s=0.1, key=key))
         inbox.append(outcome[Kind.CAMPAIGN, Action.ACCEPT])
         lost += COPIES - outcome[Kind.HAM, Action.ACCEPT]
     console.print(
@@ -123,7 +115,7 @@ def main() -> None:
         f" {lost} of {COPIES * len(inbox)} good messages filed"
     )
     for name, seconds in (("a day", 86_400), ("an hour", 3_600)):
-        outcome = asyncio.run(judged(corpus(4700, seed=3), gap_s=seconds / 4700, key=key))
+        outcome = asyncio.run(outcomes(corpus(4700, seed=3), gap_s=seconds / 4700, key=key))
         good = sum(number for (kind, _), number in outcome.items() if kind is Kind.HAM)
         console.print(
             f"the corpus within {name}: {good - outcome[Kind.HAM, Action.ACCEPT]} of "
@@ -135,7 +127,7 @@ def main() -> None:
     for words in (10, 20, 60, 120, 200):
         for chance in (0.0, 0.1, 0.2, 0.3):
             row = [
-                asyncio.run(judged(copies(words, chance, one_sender=one), gap_s=1.0, key=key))[
+                asyncio.run(outcomes(copies(words, chance, one_sender=one), gap_s=1.0, key=key))[
                     Kind.CAMPAIGN, Action.ACCEPT
                 ]
                 for one in (False, True)

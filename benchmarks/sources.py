@@ -21,7 +21,8 @@ import csv
 import json
 import sys
 from collections.abc import AsyncIterator, Iterator, Sequence
-from email import message_from_bytes, policy
+from email.message import Message
+from email.parser import BytesHeaderParser
 from email.utils import parseaddr
 from pathlib import Path
 from typing import Any, Final
@@ -33,21 +34,18 @@ from rich.table import Table
 ROOT: Final = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))  # started as a script, from anywhere
 from benchmarks.labelled import read  # noqa: E402
+from benchmarks.new_site import READER, STRANGER, envelope_of_stranger, new_site  # noqa: E402
 from benchmarks.rule_fit import interval  # noqa: E402
-from oborona.counters.memory import MemoryCounters  # noqa: E402
-from oborona.message.shingles import Hasher  # noqa: E402
 from oborona.policy.evidence import NoInquiry  # noqa: E402
 from oborona.policy.fact_table import SCHEMA  # noqa: E402
 from oborona.policy.load import Policy, load_policy  # noqa: E402
-from oborona.policy.scan import Scan, ScanSite, scan  # noqa: E402
+from oborona.policy.scan import Scan, scan  # noqa: E402
 from oborona.policy.signatures import LiveSignatures  # noqa: E402
 from oborona.types import Client, Envelope, RuleMode  # noqa: E402
 
 NOW: Final = 1_780_000_000.0  # of a site that has never seen a message no time says anything
-READER: Final = "reader@example.test"
 CORPUS: Final = "corpus"
 COLUMNS: Final = ("path", "label", "source", "client_ip", "helo", "rdns", "mail_from")
-UNKNOWN: Final = Client(ip="192.0.2.1", name="mail.example")
 
 
 class SourcedMessage(msgspec.Struct, frozen=True, kw_only=True):
@@ -107,18 +105,12 @@ def messages(options: argparse.Namespace) -> Iterator[SourcedMessage]:
         yield from indexed(options.mail)
     if options.corpus is not None:
         for labelled in read(options.corpus, clean=True):
-            envelope = Envelope(
-                client=UNKNOWN,
-                helo="mail.example",
-                sender="nobody@sender.example",
-                recipients=(READER,),
-            )
             yield SourcedMessage(
                 source=CORPUS,
                 path=labelled.path,
                 spam=labelled.spam,
                 raw=labelled.raw,
-                envelope=envelope,
+                envelope=envelope_of_stranger(),
             )
 
 
@@ -142,7 +134,7 @@ def indexed(folder: Path) -> Iterator[SourcedMessage]:
                 spam=row["label"] == "spam",
                 raw=raw,
                 envelope=Envelope(
-                    client=Client(ip=row["client_ip"] or UNKNOWN.ip, name=row["rdns"]),
+                    client=Client(ip=row["client_ip"] or STRANGER.ip, name=row["rdns"]),
                     helo=row["helo"],
                     sender=row["mail_from"],
                     recipients=(_recipient(raw),),
@@ -150,9 +142,13 @@ def indexed(folder: Path) -> Iterator[SourcedMessage]:
             )
 
 
+def head_of(raw: bytes) -> Message:
+    """Return the header fields of a message."""
+    return BytesHeaderParser().parsebytes(raw)
+
+
 def _recipient(raw: bytes) -> str:
-    head = message_from_bytes(raw.partition(b"\n\n")[0], policy=policy.compat32)
-    address = parseaddr(str(head.get("To", "")))[1]
+    address = parseaddr(str(head_of(raw).get("To", "")))[1]
     return address if "@" in address else READER
 
 
@@ -162,12 +158,7 @@ async def scans(
     """Yield each message with its scan, as the first that a site ever sees."""
     signatures = LiveSignatures(rules.signatures)
     for message in mail:
-        site = ScanSite(
-            name="mx.example.test",
-            hasher=Hasher(b"k" * 32),
-            counters=MemoryCounters(),
-            signatures=signatures,
-        )
+        site = new_site(signatures)
         yield (
             message,
             await scan(message.raw, message.envelope, site, rules, NoInquiry(), now=NOW),

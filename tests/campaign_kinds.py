@@ -115,13 +115,15 @@ def campaign_of(
 
 def people_of(senders: Senders, *, seed: int, number: int = 90) -> list[PostedLetter]:
     """Return letters of other people, an hour before, from the networks that a campaign comes from:
-    a provider's.
+    a provider's; of a campaign that comes from no provider, none.
 
     Args:
         senders: of the campaign.
         seed: which letters.
         number: how many.
     """
+    if senders not in PROVIDERS:
+        return []
     chance = random.Random(f"people {senders} {seed}")
     posted = []
     for place in range(number):

@@ -4,7 +4,7 @@ streams of mail that is proved as in life, without a DNS.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import AsyncIterator, Iterable
 from dataclasses import dataclass
 from typing import Final
 
@@ -16,7 +16,7 @@ from oborona.policy.accounting import record_verdict
 from oborona.policy.evidence import NoInquiry, SenderEvidence
 from oborona.policy.load import Policy
 from oborona.policy.scan import Scan, ScanSite, scan
-from oborona.types import Client, Envelope
+from oborona.types import Client, Envelope, RuleHit
 from tests.letters import Kind, Letter
 
 
@@ -33,6 +33,9 @@ class PostedLetter:
 
 UNPROVED: Final = AuthIdentity(iprev=IpRev(result=AuthResult.PASS))
 """The DNS was asked and answered, and nothing was proved."""
+
+
+_MASS: Final = ("MASS_", "SAME_FILE_", "PICTURE_EVERYWHERE")
 
 
 class FoundInquiry(NoInquiry):
@@ -116,8 +119,15 @@ def _aligned(proof: str, author: str) -> bool:
     return bool(proof) and f".{author}".endswith(f".{proof}")
 
 
-async def judged(posted: Iterable[PostedLetter], policy: Policy, *, key: bytes) -> list[Scan]:
-    """Return the scans of letters, each counted before the next comes, at a site that is new.
+def mass_hits(scan: Scan) -> list[RuleHit]:
+    """Return the rules of campaigns that gave a message points."""
+    return [hit for hit in scan.verdict.rules if hit.score and hit.name.startswith(_MASS)]
+
+
+async def judgements(
+    posted: Iterable[PostedLetter], policy: Policy, *, key: bytes
+) -> AsyncIterator[tuple[PostedLetter, Scan]]:
+    """Yield letters with their scans, each counted before the next comes, at a site that is new.
 
     Args:
         posted: in order of time.
@@ -126,7 +136,6 @@ async def judged(posted: Iterable[PostedLetter], policy: Policy, *, key: bytes) 
     """
     counters = MemoryCounters()
     site = ScanSite(name="mx.example.test", hasher=Hasher(key), counters=counters)
-    scans = []
     for post in posted:
         letter = post.letter
         envelope = Envelope(
@@ -139,5 +148,9 @@ async def judged(posted: Iterable[PostedLetter], policy: Policy, *, key: bytes) 
             letter.raw, envelope, site, policy, FoundInquiry(post.identity), now=post.at
         )
         record_verdict(result.pieces, result.verdict, counters, now=post.at)
-        scans.append(result)
-    return scans
+        yield post, result
+
+
+async def judged(posted: Iterable[PostedLetter], policy: Policy, *, key: bytes) -> list[Scan]:
+    """Return the scans of `judgements`, all at once: some 130 kB each."""
+    return [result async for _, result in judgements(posted, policy, key=key)]
