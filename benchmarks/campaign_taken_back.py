@@ -2,9 +2,10 @@
 it is shipped.
 
     python benchmarks/campaign_taken_back.py                    500 mailboxes; needs root, Postfix
-    and Dovecot python benchmarks/campaign_taken_back.py --mailboxes 100
+                                                                and Dovecot
+    python benchmarks/campaign_taken_back.py --mailboxes 100    fewer of them
     python benchmarks/campaign_taken_back.py --brigade 200      then so many readers, who were
-    bought, move theirs back from Junk
+                                                                bought, move theirs back from Junk
 
 Near-duplicates are delivered to all of them, a tenth of the readers opens theirs, ten move theirs
 to Junk with IMAP.  Prints one JSON line: seconds of the delivery; seconds from the tenth complaint

@@ -1,11 +1,11 @@
 """Policy changes under load: is any message lost, judged by half of two policies, or by the old one
 too long; how long does a change take; does memory grow.
 
-    python benchmarks/reload.py                                    100 reloads a minute for five
-        minutes
-    python benchmarks/reload.py --minutes 0.5 --rules 2000         half a minute, with 2,000 more
-    rules in the policy python benchmarks/reload.py --steps --rules 500                what the
-    steps of one reload cost, without load
+    python benchmarks/reload.py                             100 reloads a minute for five minutes
+    python benchmarks/reload.py --minutes 0.5 --rules 2000  half a minute, with 2,000 more rules in
+                                                            the policy
+    python benchmarks/reload.py --steps --rules 500         what the steps of one reload cost,
+                                                            without load
 
 Runs `oborona serve` on the policy that ships and loads its milter door with milterload.py, messages
 at random times.  Each reload saves one file that moves the scores of two rules which every message

@@ -2,14 +2,17 @@
 
 The tables of docs/measured/senders.md.
 
-    python benchmarks/reputation.py                     five months of worlds drawn from their
-                                                        ranges; some minutes
-    python benchmarks/reputation.py --usual             of the world that RepIP was tuned on, by
-    other seeds python benchmarks/reputation.py --put-off           with poor = "tempfail" in
-    [repip]: what that costs good mail python benchmarks/reputation.py --unlearned         refusing
-    from the first day on, with an empty memory python benchmarks/reputation.py --numbers
-    what the worlds are made of, and where each number is from python benchmarks/reputation.py
-    --plots FOLDER      with pictures; needs the extra oborona[ml]
+    python benchmarks/reputation.py                   five months of worlds drawn from their ranges;
+                                                      some minutes
+    python benchmarks/reputation.py --usual           of the world that RepIP was tuned on, by other
+                                                      seeds
+    python benchmarks/reputation.py --put-off         with poor = "tempfail" in [repip]: what that
+                                                      costs good mail
+    python benchmarks/reputation.py --unlearned       refusing from the first day on, with an empty
+                                                      memory
+    python benchmarks/reputation.py --numbers         what the worlds are made of, and where each
+                                                      number is from
+    python benchmarks/reputation.py --plots FOLDER    with pictures; needs the extra oborona[ml]
 
 What connects, what its messages are and what people say of them is made up (benchmarks/traffic);
 what the site does is the daemon's own code on its own counters, with the clock of the traffic.  It

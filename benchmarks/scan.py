@@ -1,12 +1,11 @@
 """What a scan costs: messages a second, CPU of all our processes, latency and memory, under a load
 of real mail.
 
-    python benchmarks/scan.py                              both transports of ours, one after the
-                                                           other
-    python benchmarks/scan.py --peer rspamd                the same load on rspamd beside them
-    (Debian's package) python benchmarks/scan.py --no-pictures                without the reader:
-    what is left is no matter of OCR python benchmarks/scan.py --soak 50000                 one long
-    run: does memory grow?
+    python benchmarks/scan.py                   both transports of ours, one after the other
+    python benchmarks/scan.py --peer rspamd     the same load on rspamd beside them (Debian's
+                                                package)
+    python benchmarks/scan.py --no-pictures     without the reader: what is left is no matter of OCR
+    python benchmarks/scan.py --soak 50000      one long run: does memory grow?
 
 Drives the milter door with milterload.py, which plays Postfix's part, on 2,000 messages of the
 corpus in a fixed random order; unloaded (one connection at a time) for latency, then with 32 at

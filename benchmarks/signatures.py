@@ -1,10 +1,11 @@
 """What signatures cost: CPU per message, the making of a book, memory, the longest hold-up of an
 event loop, and how soon workers follow.
 
-    python benchmarks/signatures.py             all sizes
-    python benchmarks/signatures.py --live      also a real daemon of two workers: from the end of
-    an addition to its taking by each python benchmarks/signatures.py --proposals what is proposed
-    from one half of the corpus finds in the other half
+    python benchmarks/signatures.py                   all sizes
+    python benchmarks/signatures.py --live            also a real daemon of two workers: from the
+                                                      end of an addition to its taking by each
+    python benchmarks/signatures.py --proposals       what is proposed from one half of the corpus
+                                                      finds in the other half
 
 1,000 messages of the corpus in a fixed random order, parsed before; phrases are two to six words in
 a row from the corpus' spam, nine of ten with one word changed so that they are found nowhere;
