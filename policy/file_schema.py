@@ -17,7 +17,7 @@ import msgspec
 
 from oborona.policy.expression import REFERENCE, Fact, FactSchema
 from oborona.policy.expression.schema import DERIVED_METRICS, METRICS, WINDOWS, PieceKind
-from oborona.policy.merge import SINGLE, SORTS
+from oborona.policy.file_tables import SINGLE, SORTS
 from oborona.policy.rule_tests import NONE
 from oborona.policy.rules import TestTable
 

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from typing import Annotated, Any, Final
+from typing import Any, Final
 
 import msgspec
-from msgspec import UNSET, Meta, UnsetType
 
 from oborona.errors import PolicyError
 from oborona.policy.brand_table import BRANDS
@@ -14,22 +13,25 @@ from oborona.policy.brands import Brands, brands
 from oborona.policy.dns_lists import DNS_LISTS, dns_list
 from oborona.policy.engine_table import EnginesTable, engines_table
 from oborona.policy.faults import PolicyFaults
+from oborona.policy.file_tables import (
+    CONDITIONS,
+    LISTED,
+    RULES,
+    SINGLE,
+    SORTS,
+    PolicyFile,
+)
 from oborona.policy.free_lists import FREE_LISTS, FreeListsTable, free_lists_table, switched
 from oborona.policy.groups import GROUPS, RuleGroups, groups, with_member
 from oborona.policy.karma import KARMA
 from oborona.policy.local_lists import LOCAL_LISTS, ListSource, list_source
-from oborona.policy.named_tables import NamedTables, TableSort
+from oborona.policy.named_tables import NamedTables
 from oborona.policy.rules import (
-    MAX_CONDITIONS,
-    MAX_RULES,
     Condition,
-    ConditionTable,
     Rule,
-    RuleTable,
     VerdictLines,
     condition,
     rule,
-    tests,
     verdict_lines,
 )
 from oborona.policy.signature_tables import (
@@ -56,93 +58,6 @@ from oborona.reputation.dnsbl import DnsList
 from oborona.toml import GivenValue, TomlDocument, table
 
 NEVER: Final = "false"  # the condition of what can't be used, and may be named
-
-RULES: Final = TableSort("rule", "rule", RuleTable, MAX_RULES, (("when",), ("score",)), tests)
-CONDITIONS: Final = TableSort(
-    "condition", "condition", ConditionTable, MAX_CONDITIONS, (("when",),)
-)
-LISTED: Final = (DNS_LISTS, LOCAL_LISTS, SIGNATURES, SIGNATURE_LISTS, BRANDS)
-SORTS: Final = (RULES, CONDITIONS, GROUPS, *LISTED)
-SINGLE: Final[Mapping[str, type[msgspec.Struct]]] = {
-    "verdict": VerdictLines,
-    "repip": RepIpTable,
-    "karma": KarmaTable,
-    "greylist": GreylistTable,
-    "authentication": AuthenticationTable,
-    "pictures": PicturesTable,
-    "final": FinalTable,
-    "meaning": MeaningTable,
-    "traps": TrapsTable,
-    "engines": EnginesTable,
-    FREE_LISTS: FreeListsTable,
-}
-"""Tables without a name: there is one of each."""
-
-
-class PolicyFile(msgspec.Struct, frozen=True, kw_only=True):
-    """The top level of a policy file."""
-
-    verdict: (
-        Annotated[dict[str, Any], Meta(extra={"allowed": "a table: [verdict]"})] | UnsetType
-    ) = UNSET
-    repip: Annotated[dict[str, Any], Meta(extra={"allowed": "a table: [repip]"})] | UnsetType = (
-        UNSET
-    )
-    karma: Annotated[dict[str, Any], Meta(extra={"allowed": "a table: [karma]"})] | UnsetType = (
-        UNSET
-    )
-    greylist: (
-        Annotated[dict[str, Any], Meta(extra={"allowed": "a table: [greylist]"})] | UnsetType
-    ) = UNSET
-    authentication: (
-        Annotated[dict[str, Any], Meta(extra={"allowed": "a table: [authentication]"})] | UnsetType
-    ) = UNSET
-    pictures: (
-        Annotated[dict[str, Any], Meta(extra={"allowed": "a table: [pictures]"})] | UnsetType
-    ) = UNSET
-    final: Annotated[dict[str, Any], Meta(extra={"allowed": "a table: [final]"})] | UnsetType = (
-        UNSET
-    )
-    meaning: (
-        Annotated[dict[str, Any], Meta(extra={"allowed": "a table: [meaning]"})] | UnsetType
-    ) = UNSET
-    traps: Annotated[dict[str, Any], Meta(extra={"allowed": "a table: [traps]"})] | UnsetType = (
-        UNSET
-    )
-    engines: (
-        Annotated[dict[str, Any], Meta(extra={"allowed": "a table: [engines]"})] | UnsetType
-    ) = UNSET
-    free_lists: (
-        Annotated[dict[str, Any], Meta(extra={"allowed": "a table: [free_lists]"})] | UnsetType
-    ) = UNSET
-    rule: (
-        Annotated[list[Any], Meta(extra={"allowed": "tables, each under [[rule]]"})] | UnsetType
-    ) = UNSET
-    condition: (
-        Annotated[list[Any], Meta(extra={"allowed": "tables, each under [[condition]]"})]
-        | UnsetType
-    ) = UNSET
-    group: (
-        Annotated[list[Any], Meta(extra={"allowed": "tables, each under [[group]]"})] | UnsetType
-    ) = UNSET
-    dns_list: (
-        Annotated[list[Any], Meta(extra={"allowed": "tables, each under [[dns_list]]"})] | UnsetType
-    ) = UNSET
-    local_list: (
-        Annotated[list[Any], Meta(extra={"allowed": "tables, each under [[local_list]]"})]
-        | UnsetType
-    ) = UNSET
-    signature: (
-        Annotated[list[Any], Meta(extra={"allowed": "tables, each under [[signature]]"})]
-        | UnsetType
-    ) = UNSET
-    signature_list: (
-        Annotated[list[Any], Meta(extra={"allowed": "tables, each under [[signature_list]]"})]
-        | UnsetType
-    ) = UNSET
-    brand: (
-        Annotated[list[Any], Meta(extra={"allowed": "tables, each under [[brand]]"})] | UnsetType
-    ) = UNSET
 
 
 class MergedPolicy(msgspec.Struct, frozen=True, kw_only=True):

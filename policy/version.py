@@ -20,8 +20,9 @@ from typing import Any, Final
 
 import msgspec
 
+from oborona.policy.file_tables import SINGLE
 from oborona.policy.free_lists import FREE_LISTS
-from oborona.policy.merge import SINGLE, MergedPolicy
+from oborona.policy.merge import MergedPolicy
 
 LENGTH: Final = 12  # hex digits: enough to tell one site's policies apart
 _FORMAT: Final = b"2"  # of the digest: 1 was one of names and bytes

@@ -12,7 +12,7 @@ from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
 
 from oborona.cli.policy.schema import schema_text
 from oborona.policy.fact_table import SCHEMA
-from oborona.policy.merge import SINGLE, SORTS
+from oborona.policy.file_tables import SINGLE, SORTS
 from oborona.toml import hints
 
 ROOT = Path(__file__).parents[2]

@@ -11,7 +11,7 @@ from oborona.cli.context import CliContext, pass_cli_context
 from oborona.cli.output import echo
 from oborona.cli.policy.files import place, short, whose
 from oborona.config import SECTIONS
-from oborona.policy.merge import SINGLE
+from oborona.policy.file_tables import SINGLE
 
 
 @click.command()

@@ -16,7 +16,7 @@ from typing import Any, Final, NamedTuple
 import msgspec
 
 from oborona.errors import PolicyError
-from oborona.policy.merge import SINGLE, SORTS
+from oborona.policy.file_tables import SINGLE, SORTS
 from oborona.policy.shipped_files import FileVersion, fingerprint, statements_of
 from oborona.toml import parse
 

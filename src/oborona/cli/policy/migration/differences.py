@@ -7,8 +7,8 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 
+from oborona.policy.file_tables import SINGLE
 from oborona.policy.load import Policy
-from oborona.policy.merge import SINGLE
 
 _WORDS: Final = {
     "cap": "cap of group",
