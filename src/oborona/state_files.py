@@ -63,6 +63,10 @@ FINAL_MODEL: Final = "final.model"
 """The final model in force: `oborona model final`."""
 FINAL_MODEL_BEFORE: Final = "final.model.before"
 """The final model that was in force before it: `oborona model final`."""
+FINAL_SHIPPED: Final = "final.shipped"
+"""A model that stands in place of the one that comes with Oborona: `oborona model final`."""
+FINAL_CHOICE: Final = "final.choice"
+"""Which final model decides: who trains the site's own by itself."""
 
 # Counts.
 COUNTERS: Final = "counters"
