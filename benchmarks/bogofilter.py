@@ -18,6 +18,7 @@ from benchmarks.labelled import Labelled
 from benchmarks.streams import Step
 
 MEMORY: Final = Path("/dev/shm")  # noqa: S108 - a folder of its own is made in it
+LINE: Final = 0.99  # spam_cutoff: from here on it says spam; below, that it is unsure, or ham
 UNTAUGHT: Final = 0.52  # robx: what it says of words that it never saw
 
 

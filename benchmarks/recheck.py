@@ -43,7 +43,7 @@ sys.path.insert(0, str(ROOT))  # started as a script, from anywhere
 from oborona.counters.readonly import open_reader  # noqa: E402
 from oborona.counters.store import LmdbCounters  # noqa: E402
 from oborona.counters.writer import LmdbCounterWriter  # noqa: E402
-from oborona.daemon.keeper.recheck import COLLECT_AFTER  # noqa: E402
+from oborona.daemon.keeper.rescorer_in_force import COLLECT_AFTER  # noqa: E402
 from oborona.ident import JournalIdGenerator, from_text  # noqa: E402
 from oborona.journal import schema  # noqa: E402
 from oborona.journal.entry import JournalEntry  # noqa: E402

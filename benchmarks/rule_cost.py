@@ -59,6 +59,7 @@ def cost(sample: list[Sample], folder: Path) -> dict[str, object]:
             site="mx.example.test",
             now=one.arrived,
             brands=policy.brands,
+            people=policy.people,
         )
         for one in sample
     ]

@@ -21,6 +21,8 @@ from oborona.policy.decision import decide
 from oborona.policy.evidence import NoInquiry, SenderEvidence
 from oborona.policy.facts import Facts
 from oborona.policy.load import Policy
+from oborona.policy.models.final.features import SHIPPED
+from oborona.policy.models.ports import FinalModel
 from oborona.policy.ports import PictureView
 from oborona.policy.scan import Scan, rescan
 from oborona.policy.signatures import LiveSignatures
@@ -47,9 +49,17 @@ class Judged(msgspec.Struct, frozen=True, kw_only=True):
     parts: NDArray[np.float64]  # what each added, as the caps of groups left it
 
 
-async def verdicts(sample: Sequence[Sample], policy: Policy) -> list[Verdict]:
-    """Judge each message, parsed already, as if nothing had ever been seen."""
-    site = new_site(LiveSignatures(policy.signatures))
+async def verdicts(
+    sample: Sequence[Sample], policy: Policy, final: FinalModel | None = None
+) -> list[Verdict]:
+    """Judge each message, parsed already, as if nothing had ever been seen.
+
+    Args:
+        sample: messages.
+        policy: that judges.
+        final: the final models that it asks; None = the rules decide alone.
+    """
+    site = new_site(LiveSignatures(policy.signatures), final)
     judgements = []
     for dated in sample:
         message = dated.message
@@ -93,8 +103,13 @@ def folds(sample: Sequence[Sample]) -> NDArray[np.int64]:
     return folded
 
 
-def judged(sample: list[Sample], policy: Policy, part: str) -> Judged:
-    """Return the verdicts on a part of a sample, in columns."""
+def judged(
+    sample: list[Sample], policy: Policy, part: str, final: FinalModel | None = None
+) -> Judged:
+    """Return the verdicts on a part of a sample, in columns; arguments as of `verdicts`.
+
+    What a final model adds is in the scores, and is no column: columns are of rules.
+    """
     fold = folds(sample)
     keep = [
         place
@@ -102,9 +117,14 @@ def judged(sample: list[Sample], policy: Policy, part: str) -> Judged:
         if part == "all" or (part == "closed") == (int(fold[place]) in CLOSED)
     ]
     some = [sample[place] for place in keep]
-    judgements = asyncio.run(verdicts(some, policy))
+    judgements = asyncio.run(verdicts(some, policy, final))
     names = sorted(
-        {hit.name for verdict in judgements for hit in verdict.rules if hit.mode is RuleMode.LIVE}
+        {
+            hit.name
+            for verdict in judgements
+            for hit in verdict.rules
+            if hit.mode is RuleMode.LIVE and hit.name != SHIPPED
+        }
     )
     column = {name: number for number, name in enumerate(names)}
     hits, parts = np.zeros((len(some), len(names))), np.zeros((len(some), len(names)))

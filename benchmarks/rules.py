@@ -6,6 +6,7 @@ docs/measured/catch.md.
                                                             the next run takes seconds
     python benchmarks/rules.py --corpus INDEX               lines `ham PATH` or `spam PATH`
     python benchmarks/rules.py --policy DIR --rules         another policy folder; each rule's hits
+    python benchmarks/rules.py --model                      with the model that comes with Oborona
     python benchmarks/rules.py --missed 20 --part open      names of messages on the wrong side, of
                                                             the part that may be looked at
 
@@ -34,6 +35,7 @@ from rich.table import Table
 
 ROOT: Final = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))  # started as a script, from anywhere
+from benchmarks.new_site import shipped_final  # noqa: E402
 from benchmarks.rule_fit import fitted, interval  # noqa: E402
 from benchmarks.rule_samples import samples  # noqa: E402
 from benchmarks.rule_verdicts import Judged, judged  # noqa: E402
@@ -138,6 +140,11 @@ def main() -> None:
     parser.add_argument("--policy", type=Path, default=ROOT / "etc/policy.d")
     parser.add_argument("--cache", type=Path, help="file that keeps the corpus parsed")
     parser.add_argument("--part", choices=["all", "open", "closed"], default="all")
+    parser.add_argument(
+        "--model",
+        action="store_true",
+        help="the shipped scores with what the model that comes with Oborona adds",
+    )
     parser.add_argument("--rules", action="store_true", help="each rule's hits and fitted score")
     parser.add_argument(
         "--missed",
@@ -149,11 +156,13 @@ def main() -> None:
     asked = parser.parse_args()
     console = Console(stderr=True, width=200)
     policy = load_policy(asked.policy, SCHEMA)
-    found = judged(samples(asked.corpus, asked.cache), policy, asked.part)
+    final = shipped_final() if asked.model else None
+    found = judged(samples(asked.corpus, asked.cache), policy, asked.part, final)
     result = {
         "corpus": asked.corpus.name,
         "part": asked.part,
         "policy": policy.version,
+        "model": asked.model,
         **report(found),
     }
     show(console, f"{len(found.scores)} messages, each alone", result["rows"])

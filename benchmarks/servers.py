@@ -20,6 +20,8 @@ from types import MappingProxyType
 from typing import Final
 
 ROOT: Final = Path(__file__).resolve().parents[1]
+# the command of whichever tree comes first on the path
+_COMMAND: Final = "from oborona.cli import main; main(prog_name='oborona')"
 PATIENCE_S: Final = 60.0  # rspamd compiles its patterns at the first start
 
 
@@ -40,23 +42,25 @@ def oborona(
     workers: int,
     pictures: bool = True,
     settings: Mapping[str, str] = MappingProxyType({}),
+    root: Path = ROOT,
 ) -> Iterator[Server]:
     """Run our daemon as it ships, with a store of its own, and a resolver on loopback that knows no
     name; pictures looked at and read, or not.
 
-    `settings` are others than those that ship, by SECTION.KEY.
+    `settings` are others than those that ship, by SECTION.KEY; `root` is the tree that runs, by the
+    packages of this interpreter.
     """
     folder.mkdir(mode=0o755)
     address = folder / "milter.sock"
     with _resolver(folder) as (port, resolver):
         command: list[str | Path] = [
-            Path(sys.executable).parent / "oborona", "--config", ROOT / "etc/oborona.toml", "--state", folder / "state",
+            sys.executable, "-c", _COMMAND, "--config", root / "etc/oborona.toml", "--state", folder / "state",
             "--set", f"doors.milter.listen=unix:{address}", "--set", f"doors.milter.transport={transport}",
             "--set", f"worker.processes={workers}", "--set", f"dns.servers=127.0.0.1:{port}",
             "--set", f"reader.enabled={str(pictures).lower()}", "--set", "log.level=warning",
             *(f"--set={name}={value}" for name, value in settings.items()), "serve",
         ]  # fmt: skip
-        with _running(command, folder / "log") as pid:
+        with _running(command, folder / "log", PYTHONPATH=str(root / "src")) as pid:
             _wait(lambda: address.exists() and _unix_answers(address), folder / "log")
             yield Server(
                 f"oborona ({transport})", str(address), {"oborona": pid, "unbound": resolver}
@@ -153,10 +157,15 @@ def _rspamd_settings(
 
 
 @contextmanager
-def _running(command: Sequence[str | Path], log: Path) -> Iterator[int]:
+def _running(command: Sequence[str | Path], log: Path, **environment: str) -> Iterator[int]:
     with log.open("wb") as output:
         process = subprocess.Popen(
-            command, stdin=subprocess.DEVNULL, stdout=output, stderr=output, start_new_session=True
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=output,
+            start_new_session=True,
+            env=os.environ | environment,
         )
     try:
         yield process.pid

@@ -10,7 +10,7 @@ and spam as a source of their own, whose clients are not known.
 A source's figures stand beside the others and are never added to theirs: sources differ in what was
 collected, and rules that were written beside one of them say nothing of the next.  One line of JSON
 on standard output, a table on standard error; `--missed` writes what was missed and lost, with
-scores and rules.
+scores and rules.  `--rules-alone` asks no model.
 """
 
 from __future__ import annotations
@@ -34,11 +34,18 @@ from rich.table import Table
 ROOT: Final = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))  # started as a script, from anywhere
 from benchmarks.labelled import read  # noqa: E402
-from benchmarks.new_site import READER, STRANGER, envelope_of_stranger, new_site  # noqa: E402
+from benchmarks.new_site import (  # noqa: E402
+    READER,
+    STRANGER,
+    envelope_of_stranger,
+    new_site,
+    shipped_final,
+)
 from benchmarks.rule_fit import interval  # noqa: E402
 from oborona.policy.evidence import NoInquiry  # noqa: E402
 from oborona.policy.fact_table import SCHEMA  # noqa: E402
 from oborona.policy.load import Policy, load_policy  # noqa: E402
+from oborona.policy.models.ports import FinalModel  # noqa: E402
 from oborona.policy.scan import Scan, scan  # noqa: E402
 from oborona.policy.signatures import LiveSignatures  # noqa: E402
 from oborona.types import Client, Envelope, RuleMode  # noqa: E402
@@ -73,10 +80,14 @@ def main() -> None:
     """Judge all messages, and print each source's shares."""
     parser = mail_options(__doc__ or "")
     parser.add_argument("--missed", type=Path, help="what was missed and lost, a line each")
+    parser.add_argument(
+        "--rules-alone", action="store_true", help="without the model that comes with Oborona"
+    )
     options = parser.parse_args()
     if options.mail is None and options.corpus is None:
         parser.error("name mail by --mail, --corpus or both")
-    judged = asyncio.run(judge(load_policy(options.policy, SCHEMA), messages(options)))
+    final = None if options.rules_alone else shipped_final()
+    judged = asyncio.run(judge(load_policy(options.policy, SCHEMA), messages(options), final))
     rows = figures(judged)
     Console(stderr=True).print(_table(rows))
     if options.missed is not None:
@@ -153,21 +164,31 @@ def _recipient(raw: bytes) -> str:
 
 
 async def scans(
-    rules: Policy, mail: Iterator[SourcedMessage]
+    rules: Policy, mail: Iterator[SourcedMessage], final: FinalModel | None = None
 ) -> AsyncIterator[tuple[SourcedMessage, Scan]]:
-    """Yield each message with its scan, as the first that a site ever sees."""
+    """Yield each message with its scan, as the first that a site ever sees.
+
+    Args:
+        rules: that judge.
+        mail: to be judged.
+        final: the final models of the site; None = the rules decide alone.
+    """
     signatures = LiveSignatures(rules.signatures)
     for message in mail:
-        site = new_site(signatures)
+        site = new_site(signatures, final)
         yield (
             message,
             await scan(message.raw, message.envelope, site, rules, NoInquiry(), now=NOW),
         )
 
 
-async def judge(rules: Policy, mail: Iterator[SourcedMessage]) -> list[JudgedMessage]:
-    """Judge each message as the first that a site ever sees."""
-    return [_judged(message, scanned, rules) async for message, scanned in scans(rules, mail)]
+async def judge(
+    rules: Policy, mail: Iterator[SourcedMessage], final: FinalModel | None = None
+) -> list[JudgedMessage]:
+    """Judge each message as the first that a site ever sees; arguments as of `scans`."""
+    return [
+        _judged(message, scanned, rules) async for message, scanned in scans(rules, mail, final)
+    ]
 
 
 def _judged(message: SourcedMessage, scanned: Scan, rules: Policy) -> JudgedMessage:

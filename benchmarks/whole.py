@@ -10,17 +10,18 @@ dates say, so windows of counters hold all of it.
 
 from __future__ import annotations
 
+import os
 import shutil
 import socket
 import struct
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from io import BufferedReader
 from pathlib import Path
-from typing import Final
+from typing import IO, Final
 
 from benchmarks.labelled import Labelled
 from benchmarks.milterload import ABORT, FINAL, OPTNEG, QUIT, Message
@@ -33,16 +34,24 @@ from oborona.feedback.label_store import LabelStore
 from oborona.message.shingles import Hasher
 
 POLICY: Final = "[verdict]\nrefuse = false   # every message gets its score\n"
+LINE: Final = 100.0  # [verdict] spam_score of the policy that ships
 LEARNED_S: Final = 30.0  # that the daemon may take to learn a word
 OPTIONS: Final = ord("O")
 HEADER: Final = (ord("h"), ord("i"))  # at the end of all, and at a place
 
 
 class Whole:
-    """A daemon that has seen and learned nothing when a stream begins."""
+    """A daemon that has seen and learned nothing when a stream begins.
 
-    def __init__(self, mail: Sequence[Labelled]) -> None:
+    Args:
+        mail: of which streams are made.
+        told: a file that gets a line for each message, by tabs: label, path, score and the rules
+            that made it.
+    """
+
+    def __init__(self, mail: Sequence[Labelled], told: Path | None = None) -> None:
         self._mail = mail
+        self._told = told
 
     def scores(self, steps: Sequence[Step]) -> list[float]:
         """Return its score for each step.
@@ -55,7 +64,7 @@ class Whole:
             policy = home / "policy.d"
             shutil.copytree(ROOT / "etc/policy.d", policy)
             (policy / "90-benchmark.toml").write_text(POLICY)
-            settings = {"paths.policy": str(policy)}
+            settings = {"paths.policy": str(policy), "headers.reason": "full"}
             with (
                 oborona(
                     home / "daemon",
@@ -65,17 +74,22 @@ class Whole:
                     settings=settings,
                 ) as server,
                 LabelStore(home / "daemon/state" / state_files.FEEDBACK) as words,
+                (self._told or Path(os.devnull)).open("w") as told,
             ):
-                return list(self._run(steps, home, server.address, words))
+                return list(self._run(steps, home, server.address, words, told))
 
     def _run(
-        self, steps: Sequence[Step], home: Path, address: str, words: LabelStore
+        self, steps: Sequence[Step], home: Path, address: str, words: LabelStore, told: IO[str]
     ) -> Iterator[float]:
         keys = secret.load(home / "daemon/state")
         hasher, file = Hasher(keys.shingles), home / "message"
         for place, step in enumerate(steps):
-            file.write_bytes(self._mail[step.message].raw)
-            yield score(address, Message(str(file), place))
+            message = self._mail[step.message]
+            file.write_bytes(message.raw)
+            given = added(address, Message(str(file), place))
+            yield (found := score(given, message.path))
+            why = " ".join(given.get(b"x-mras-reason", b"").decode().split())
+            told.write(f"{'spam' if message.spam else 'ham'}\t{message.path}\t{found:g}\t{why}\n")
             if place % 500 == 499:
                 print(f"  {place + 1} of {len(steps)}", file=sys.stderr)
             for number, spam in step.taught:
@@ -107,16 +121,16 @@ def _until_learned(words: LabelStore, ident: int) -> None:
         time.sleep(0.005)
 
 
-def score(address: str, message: Message) -> float:
-    """Return the score in the header that a message is given.
+def score(given: Mapping[bytes, bytes], path: str) -> float:
+    """Return the score in the header fields that a message is given.
 
     Raises:
-        ValueError: it is given none.
+        ValueError: there is none.
     """
-    given = added(address, message).get(b"x-mras-score")
-    if given is None:
-        raise ValueError(f"{message.path}: no score was given")
-    return float(given.split()[0])
+    found = given.get(b"x-mras-score")
+    if found is None:
+        raise ValueError(f"{path}: no score was given")
+    return float(found.split()[0])
 
 
 def added(address: str, message: Message) -> dict[bytes, bytes]:

@@ -45,6 +45,9 @@ PREFIXES: Final = {
     CounterPrefix.REFUSED: 4,
     CounterPrefix.FIRST: 5,
     CounterPrefix.DELETED: 6,
+    CounterPrefix.FLOW_PACKETS: 20,
+    CounterPrefix.FLOW_OCTETS: 21,
+    CounterPrefix.FLOW_STREAMS: 22,
 }  # 0 is the store's own bookkeeping, which sorts first
 KEY: Final = struct.Struct(">BBQ")
 KEY_BYTES: Final = KEY.size

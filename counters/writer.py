@@ -66,8 +66,8 @@ STEP_BYTES: Final = 8 << 20  # of spools in one step: 400,000 entries, a second 
 READER_CHECK_S: Final = 30.0  # slots of dead readers hold freed pages back
 PURGE_ROUND_S: Final = 6 * 3600.0  # time for one walk over the whole store
 # between two steps: what one worker counts, another knows so much later; each step costs pages,
-# whatever it brings
-STEP_S: Final = 0.15
+# whatever it brings (docs/adr/0061-who-wakes-when.md)
+STEP_S: Final = 0.5
 PURGE_LEAST: Final = 75  # records a look, of which there is one a step
 PURGE_MOST: Final = 3000  # 1.5 ms, however long the last look is ago; 430 million in a round
 LAG_S: Final = 10.0  # between flush and store; said once, and once more when it is over

@@ -14,6 +14,8 @@ from importlib.resources import files
 from typing import Final
 
 from oborona.domains import registrable
+from oborona.message.homograph import shown_label
+from oborona.message.normalise import normalise
 from oborona.policy.brand_table import Brand, brand, words_of
 from oborona.policy.named_tables import Fields
 
@@ -22,10 +24,18 @@ LOOKED_AT: Final = 100  # characters of a display name: what a screen shows of i
 LEAST_IN_HOST: Final = 5
 LEAST_MISSPELT: Final = 6  # letters of a name that is looked for misspelt: of fewer, one is a word
 LEAST_SWAPPED: Final = 7  # the same of letters doubled or that changed places: "goggle" is a word
+LEAST_EDITED: Final = 8  # the same of any one letter: "revolt" and "interact" are words
+MOST_EDITED: Final = 40  # letters of what is looked at for one edit
 
 _PIECES: Final = re.compile(r"[.-]")
 _ALIKE: Final = (("rn", "m"), ("vv", "w"), ("cl", "d"))
-_LETTERS: Final = str.maketrans("0135i", "olesl")
+_LETTERS: Final = str.maketrans("01345i", "oleasl")
+# at a glance one another, and too many words differ in them to look them up as one letter
+_GLANCED: Final = {"m": "n", "n": "m", "u": "v", "v": "u", "g": "q"}
+# names of their own that are one letter away
+_OTHERS: Final = frozenset({"ledgerline", "medcare", "medicure", "postback", "postrank"})
+KEPT: Final = 4096  # hosts that were looked up lately; mail of a day has few others
+_ANY: Final = "*"  # a letter, in a pattern; no host has it
 
 
 class Brands:
@@ -41,6 +51,9 @@ class Brands:
         self._owners: dict[str, Brand] = {}
         self._in_hosts: dict[str, Brand] = {}
         self._misspelt: dict[str, Brand] = {}
+        self._edited: dict[
+            str, Brand
+        ] = {}  # patterns of names with one letter more, less, or other
         for owner in self.all:
             for words in owner.called:
                 self._first.setdefault(words[0], []).append((words, owner))
@@ -50,10 +63,14 @@ class Brands:
                 if len(joined) >= LEAST_MISSPELT and joined.isascii():
                     for spelling in _misspellings(joined):
                         self._misspelt.setdefault(spelling, owner)
+                if LEAST_EDITED <= len(joined) < MOST_EDITED and joined.isascii():
+                    for pattern in _edits(joined):
+                        self._edited.setdefault(pattern, owner)
             for own in owner.domains:
                 self._owners.setdefault(own, owner)
         for longest in self._first.values():
             longest.sort(key=lambda entry: -len(entry[0]))
+        self._looked_up = lru_cache(maxsize=KEPT)(self._look_up)
 
     def called(self, name: str) -> Brand | None:
         """Return the brand that a display name bears: its name, and beside it nothing but words
@@ -93,17 +110,42 @@ class Brands:
         return None
 
     def misspelt(self, host: str) -> Brand | None:
-        """Return the brand whose name is written with letters that look alike, or with two letters
-        that changed places, in a label of a host, or a part of one between hyphens.
+        """Return the brand whose name is written with letters that look alike or bear accents, with
+        two letters that changed places, or a longer one with one letter more, less or other, in a
+        label of a host, or a part of one between hyphens.
+
+        Args:
+            host: in lower case, of at most MAX_HOST characters: what was found is remembered.
         """
-        for piece in _PIECES.split(host):
-            if len(piece) < LEAST_MISSPELT - 1 or piece in self._in_hosts:
+        return self._looked_up(host)
+
+    def _look_up(self, host: str) -> Brand | None:
+        ascii_host = host.isascii() and "xn--" not in host
+        shown = host if ascii_host else ".".join(map(shown_label, host.split(".")))
+        for piece in _PIECES.split(shown):
+            if piece in self._in_hosts or piece in self._owners:
                 continue
-            for spelling in (piece, *_spellings(piece)):
-                named_brand = self._misspelt.get(spelling)
-                if named_brand is not None and not named_brand.owns(host):
-                    return named_brand
+            named_brand = self._resembled(piece)
+            if named_brand is not None and not named_brand.owns(host):
+                return named_brand
         return None
+
+    def _resembled(self, piece: str) -> Brand | None:
+        if not piece.isascii():
+            piece = normalise(piece)
+            if piece in self._in_hosts:
+                return self._in_hosts[piece]
+        if len(piece) < LEAST_MISSPELT - 1:
+            return None
+        for spelling in (piece, *_spellings(piece)):
+            if spelling in self._misspelt:
+                return self._misspelt[spelling]
+        if not LEAST_EDITED - 1 <= len(piece) <= MOST_EDITED or piece in _OTHERS:
+            return None
+        if piece in self._edited:
+            return self._edited[piece]
+        others = (piece[:at] + _ANY + piece[at + 1 :] for at in range(1, len(piece)))
+        return next((self._edited[other] for other in others if other in self._edited), None)
 
     def _find_names(self, words: list[str]) -> Iterator[tuple[int, int, Brand]]:
         for at, word in enumerate(words):
@@ -135,15 +177,32 @@ def _spellings(word: str) -> Iterator[str]:
 
 
 def _misspellings(name: str) -> Iterator[str]:
-    """Yield how a name is looked up when it is misspelt: as it looks, and itself with two letters
-    inside that changed places.
+    """Yield how a name is looked up when it is misspelt: as it looks, with another letter that is
+    taken for one of its own, and with two letters inside that changed places.
     """
     yield from _spellings(name)
+    for at, letter in enumerate(name):
+        if at and letter in _GLANCED:
+            yield name[:at] + _GLANCED[letter] + name[at + 1 :]
     if len(name) < LEAST_SWAPPED:
         return
     for at in range(1, len(name) - 2):
         if name[at] != name[at + 1]:
             yield name[:at] + name[at + 1] + name[at] + name[at + 2 :]
+
+
+def _edits(name: str) -> Iterator[str]:
+    """Yield patterns of a name with one letter other, more, less, or its last two changed.
+
+    Its first letter stays, which a reader looks at, and nothing changes at its end, where plurals
+    and names of people differ.
+    """
+    for at in range(1, len(name) - 1):
+        yield name[:at] + _ANY + name[at + 1 :]
+        yield name[:at] + _ANY + name[at:]
+        yield name[:at] + name[at + 1 :]
+    yield name[:-1] + _ANY + name[-1]
+    yield name[:-2] + name[-1] + name[-2]
 
 
 @lru_cache(maxsize=1)

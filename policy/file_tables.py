@@ -13,10 +13,12 @@ from msgspec import UNSET, Meta, UnsetType
 from oborona.policy.brand_table import BRANDS
 from oborona.policy.dns_lists import DNS_LISTS
 from oborona.policy.engine_table import EnginesTable
+from oborona.policy.final_table import FinalTable
 from oborona.policy.free_lists import FREE_LISTS, FreeListsTable
 from oborona.policy.groups import GROUPS
 from oborona.policy.local_lists import LOCAL_LISTS
 from oborona.policy.named_tables import TableSort
+from oborona.policy.own_people import OWN_PEOPLE
 from oborona.policy.rules import (
     MAX_CONDITIONS,
     MAX_RULES,
@@ -28,7 +30,6 @@ from oborona.policy.rules import (
 from oborona.policy.signature_tables import SIGNATURE_LISTS, SIGNATURES
 from oborona.policy.tables import (
     AuthenticationTable,
-    FinalTable,
     GreylistTable,
     KarmaTable,
     MeaningTable,
@@ -41,7 +42,7 @@ RULES: Final = TableSort("rule", "rule", RuleTable, MAX_RULES, (("when",), ("sco
 CONDITIONS: Final = TableSort(
     "condition", "condition", ConditionTable, MAX_CONDITIONS, (("when",),)
 )
-LISTED: Final = (DNS_LISTS, LOCAL_LISTS, SIGNATURES, SIGNATURE_LISTS, BRANDS)
+LISTED: Final = (DNS_LISTS, LOCAL_LISTS, SIGNATURES, SIGNATURE_LISTS, BRANDS, OWN_PEOPLE)
 SORTS: Final = (RULES, CONDITIONS, GROUPS, *LISTED)
 SINGLE: Final[Mapping[str, type[msgspec.Struct]]] = {
     "verdict": VerdictLines,
@@ -122,4 +123,8 @@ class PolicyFile(msgspec.Struct, frozen=True, kw_only=True):
     ) = UNSET
     brand: (
         Annotated[list[Any], Meta(extra={"allowed": "tables, each under [[brand]]"})] | UnsetType
+    ) = UNSET
+    own_person: (
+        Annotated[list[Any], Meta(extra={"allowed": "tables, each under [[own_person]]"})]
+        | UnsetType
     ) = UNSET

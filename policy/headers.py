@@ -30,9 +30,9 @@ REASON_LENGTH: Final = 4000
 # characters of a value: an id behind a longer comment is nobody's honest id
 LOOKED_AT: Final = 1000
 
-_QUOTED: Final = re.compile(r'"((?:[^"\\]|\\.)*+)"', re.DOTALL)
+_QUOTED: Final = re.compile(r'"((?>[^"\\]|\\.)*+)"', re.DOTALL)
 _TOKEN: Final = re.compile(
-    r'((?:[^\s()<>@,;:\\"/\[\]?=]|\\.)++)', re.DOTALL
+    r'((?>[^\s()<>@,;:\\"/\[\]?=]|\\.)++)', re.DOTALL
 )  # a backslash without quotes is wrong, and read by some
 _NO_LETTERS: Final = {
     0xAD: None,

@@ -19,11 +19,13 @@ from oborona.policy.brands import Brands
 from oborona.policy.engine_table import EnginesTable
 from oborona.policy.expression import CompiledRules, FactSchema, ToCode, code_of, compile_rules
 from oborona.policy.faults import PolicyFaults
+from oborona.policy.final_table import FinalTable
 from oborona.policy.folders import PolicyFolders
 from oborona.policy.free_lists import FreeListsTable
 from oborona.policy.groups import RuleGroups
 from oborona.policy.load_cache import PolicyCache
 from oborona.policy.merge import MergedPolicy, merge_what_is_right
+from oborona.policy.own_people import OwnPeople
 from oborona.policy.rules import Condition, Rule, VerdictLines
 from oborona.policy.scripts.loader import LoadedScripts
 from oborona.policy.scripts.scripts import Scripts
@@ -32,7 +34,6 @@ from oborona.policy.signatures.finder import rule_name
 from oborona.policy.signatures.model import Signature
 from oborona.policy.tables import (
     AuthenticationTable,
-    FinalTable,
     GreylistTable,
     KarmaTable,
     MeaningTable,
@@ -75,6 +76,7 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True):
     local_lists: LocalLists  # those switched on
     signatures: Mapping[str, Signature]  # those switched on, by id
     brands: Brands  # those switched on
+    people: OwnPeople  # the site's own; those switched on
     compiled: CompiledRules
     scripts: Scripts | None = None  # None: there are none
     means: bytes  # all of it as JSON; equal for policies that judge alike
@@ -241,6 +243,7 @@ def _load(
         local_lists=local_lists,
         signatures=signatures,
         brands=merged.brands,
+        people=merged.people,
         compiled=compiled,
         scripts=bound,
         means=means,

@@ -21,11 +21,13 @@ from oborona.policy.file_tables import (
     SORTS,
     PolicyFile,
 )
+from oborona.policy.final_table import FinalTable, final_table
 from oborona.policy.free_lists import FREE_LISTS, FreeListsTable, free_lists_table, switched
 from oborona.policy.groups import GROUPS, RuleGroups, groups, with_member
 from oborona.policy.karma import KARMA
 from oborona.policy.local_lists import LOCAL_LISTS, ListSource, list_source
 from oborona.policy.named_tables import NamedTables
+from oborona.policy.own_people import OWN_PEOPLE, OwnPeople, own_person
 from oborona.policy.rules import (
     Condition,
     Rule,
@@ -44,13 +46,11 @@ from oborona.policy.signature_tables import (
 from oborona.policy.signatures.model import Signature
 from oborona.policy.tables import (
     AuthenticationTable,
-    FinalTable,
     GreylistTable,
     KarmaTable,
     MeaningTable,
     PicturesTable,
     RepIpTable,
-    final_table,
     karma_table,
 )
 from oborona.policy.trap_table import TrapsTable, traps_table
@@ -83,6 +83,7 @@ class MergedPolicy(msgspec.Struct, frozen=True, kw_only=True):
     signatures: tuple[Signature, ...]  # those switched on, as are their lists
     signature_lists: tuple[SignatureSource, ...]
     brands: Brands
+    people: OwnPeople
     origins: Mapping[str, str]  # as of `Policy`
     lists: Mapping[str, Any]
     # names of rules and lists that can't be used, and may be named all the same
@@ -215,6 +216,9 @@ def merge_what_is_right(
             filter(None, faults.each(signature_source, named.tables[SIGNATURE_LISTS.key].values()))
         ),
         brands=brands(named.tables[BRANDS.key]),
+        people=OwnPeople(
+            filter(None, faults.each(own_person, named.tables[OWN_PEOPLE.key].values()))
+        ),
         origins=origins,
         lists=lists,
         broken=frozenset().union(*broken.values(), *map(frozenset, named.tables.values()))

@@ -477,5 +477,6 @@ def _checked(
         site=own_name(site.name, envelope.server),
         now=now,
         brands=policy.brands,
+        people=policy.people,
     )
     return [finding for check in CHECKS if (finding := check(context)) is not None]

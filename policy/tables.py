@@ -86,46 +86,6 @@ class PicturesTable(msgspec.Struct, frozen=True, kw_only=True):
     ] = 30.0
 
 
-class FinalTable(msgspec.Struct, frozen=True, kw_only=True):
-    """The `[final]` table: what the final model's probability of spam does.
-
-    Without a trained model nothing.
-    """
-
-    mode: Annotated[
-        RuleMode,
-        Meta(
-            description=(
-                "shadow: explained, scores nothing. live: the score is the one its "
-                "probability stands for."
-            )
-        ),
-    ] = RuleMode.SHADOW
-    spam: Annotated[
-        float,
-        Meta(ge=0.55, le=0.999999, description="The probability that stands for `spam_score`."),
-    ] = 0.9
-    reject: Annotated[
-        float,
-        Meta(
-            ge=0,
-            le=0.99999999,
-            description=(
-                "The probability that stands for `reject_score`, above that of `spam`; 0: it "
-                "never refuses."
-            ),
-        ),
-    ] = 0.0
-    overrules: Annotated[
-        tuple[str, ...],
-        Meta(
-            description="Rules that are no decisions of the site, however much they score: what "
-            "the content model alone would file as spam,"
-            " the final model, which takes its result into account, may let pass."
-        ),
-    ] = ("CONTENT_SPAM",)
-
-
 class MeaningTable(msgspec.Struct, frozen=True, kw_only=True):
     """The `[meaning]` table: when an answer waits until the meaning of the text is known."""
 
@@ -247,40 +207,4 @@ def karma_table(
                 line=place.line,
                 column=place.column,
             )
-    return table
-
-
-def final_table(fields: Mapping[str, GivenValue], rules: Collection[str]) -> FinalTable:
-    """Return the `[final]` table that files give together.
-
-    Args:
-        fields: its keys.
-        rules: names of all rules.
-
-    Raises:
-        PolicyError: its lines are crossed, or it names a rule that there is not.
-    """
-    table = FinalTable(**{key: item.value for key, item in fields.items()})
-    unknown = (
-        [name for name in table.overrules if name not in rules] if "overrules" in fields else []
-    )
-    if unknown:
-        place = fields["overrules"].place
-        raise PolicyError(
-            f"overrules names {unknown[0]!r}; there is no rule of that name",
-            file=place.file,
-            line=place.line,
-            column=place.column,
-        )
-    if table.reject and table.reject <= table.spam:
-        place = (fields.get("reject") or fields["spam"]).place
-        raise PolicyError(
-            (
-                f"reject = {table.reject:g} is not above spam = {table.spam:g}; 0 = the model "
-                f"never refuses"
-            ),
-            file=place.file,
-            line=place.line,
-            column=place.column,
-        )
     return table

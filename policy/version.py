@@ -96,8 +96,17 @@ def meaning_of(
                 sorted(map(" ".join, brand.called)),
                 sorted(brand.domains),
                 sorted(brand.mailboxes),
+                *([sorted(brand.machines)] if brand.machines else []),
             ]
             for brand in merged.brands.all
+        },
+        "own_person": {
+            person.name: [
+                sorted(person.names),
+                sorted(person.addresses),
+                sorted(person.domains),
+            ]
+            for person in merged.people.all
         },
         "signature_list": {
             source.pattern.id: {

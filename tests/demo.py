@@ -95,7 +95,9 @@ def main(letters_made: int, messages: int, variants: int, seed: int, keep: bool)
         try:
             with doing("starting Dovecot, Oborona and Postfix", console):
                 dovecot = stack.enter_context(Dovecot())
-                oborona = stack.enter_context(Oborona({"headers.reason": "full"}))
+                oborona = stack.enter_context(
+                    Oborona({"headers.reason": "full"}, shipped_model=True)
+                )
                 postfix = stack.enter_context(
                     Postfix(oborona.milter, virtual_transport=f"lmtp:unix:{dovecot.lmtp}")
                 )

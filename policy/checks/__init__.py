@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Final
 
 from oborona.policy.checks import (
+    account_number,
     brand_in_host,
     brand_in_name,
     brand_in_sender,
@@ -22,11 +23,14 @@ from oborona.policy.checks import (
     forged_helo,
     forged_mailer,
     forged_reply,
+    forged_thread,
     forged_verdict,
     from_name_shouts,
     gtube,
     homograph_host,
     impossible_from,
+    invitation,
+    invitation_of_payment,
     link_leaves_sender,
     link_mismatch,
     link_shows_brand,
@@ -38,6 +42,7 @@ from oborona.policy.checks import (
     odd_port,
     packed_program,
     password_beside_archive,
+    person_impersonated,
     recipient_as_sender,
     recipient_in_link,
     recipient_site_named,
@@ -56,6 +61,7 @@ _MODULES: Final = (
     forged_verdict,
     forged_helo,
     forged_reply,
+    forged_thread,
     odd_headers,
     stale_date,
     forged_mailer,
@@ -64,6 +70,7 @@ _MODULES: Final = (
     foreign_display_name,
     recipient_as_sender,
     from_name_shouts,
+    person_impersonated,
     brand_in_name,
     brand_unlinked,
     brand_in_subject,
@@ -85,12 +92,15 @@ _MODULES: Final = (
     text_shouts,
     text_exclaims,
     text_of_money,
+    account_number,
     text_tail,
     capitals_imitated,
     executable_attachment,
     packed_program,
     disguised_program,
     password_beside_archive,
+    invitation,
+    invitation_of_payment,
 )
 
 CHECKS: Final[tuple[Check, ...]] = tuple(module.check for module in _MODULES)

@@ -1,5 +1,5 @@
-"""The domain in From, or a link's, is a well-known firm's name in letters that look alike, or with
-two letters that changed places.
+"""The domain in From, or a link's, is a well-known firm's name in letters that look alike, with
+two that changed places, or a long one with one letter wrong.
 """
 
 from __future__ import annotations
@@ -7,6 +7,7 @@ from __future__ import annotations
 from typing import Final
 
 from oborona.domains import MAX_HOST
+from oborona.message.homograph import looks_like
 from oborona.policy.checks.context import CheckContext
 from oborona.policy.text import quoted
 from oborona.types import Finding
@@ -19,7 +20,7 @@ def check(context: CheckContext) -> Finding | None:
     message = context.message
     hosts = dict.fromkeys((*message.from_domains, *(link.host for link in message.links)))
     for host in hosts:
-        if len(host) > MAX_HOST:
+        if len(host) > MAX_HOST or looks_like(host):  # a finding of its own: `homograph-host`
             continue
         brand = context.brands.misspelt(host)
         if brand is not None:

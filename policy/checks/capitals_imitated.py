@@ -14,6 +14,7 @@ SLUG: Final = "capitals-imitated"
 LOOKED_AT: Final = 20_000  # characters of the text
 _WORD: Final = re.compile(r"(?<![^\W_])(?=[A-Z]*l[A-Z])(?:[A-Z]|l(?!l)){5,20}(?![^\W_])")
 _MIN_CAPITALS: Final = 4
+_BEFORE_CAPITAL: Final = re.compile(r"l[A-Z]")  # is in all such words, and found ten times sooner
 
 
 def check(context: CheckContext) -> Finding | None:
@@ -22,7 +23,7 @@ def check(context: CheckContext) -> Finding | None:
     """
     message = context.message
     for text in (message.subject, message.text[:LOOKED_AT]):
-        if "l" not in text:
+        if _BEFORE_CAPITAL.search(text) is None:
             continue
         for word in _WORD.finditer(text):
             if sum(map(str.isupper, word[0])) >= _MIN_CAPITALS and not word[0].endswith("l"):

@@ -10,6 +10,7 @@ from oborona.domains import registrable
 from oborona.message.model import Mailbox, Message
 from oborona.policy.brand_table import Brand
 from oborona.policy.brands import NO_BRANDS, Brands
+from oborona.policy.own_people import NOBODY_OWN, OwnPeople
 from oborona.types import Envelope, Finding
 
 
@@ -21,6 +22,7 @@ class CheckContext(msgspec.Struct, frozen=True, kw_only=True):
     site: str  # authserv-id: the name that our own headers carry
     now: float  # Unix seconds
     brands: Brands = NO_BRANDS  # whose names are borrowed
+    people: OwnPeople = NOBODY_OWN  # the site's own, whose names are borrowed
 
     @property
     def author_site(self) -> str:

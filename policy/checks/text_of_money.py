@@ -13,8 +13,8 @@ SLUG: Final = "text-of-money"
 LOOKED_AT: Final = 8192  # characters of the text
 MIN_SUMS: Final = 4
 PER_SUM: Final = 600  # characters, at most
-_SUM: Final = re.compile(
-    r"[$€£]\s?\d[\d.,]*|\d[\d.,]*\s?(?:[$€£₽]|USD\b|EUR\b|GBP\b|\u0440\u0443\u0431|dollars\b|euros?\b)"
+SUM: Final = re.compile(
+    r"(?:[$€£]|\b(?:USD|EUR|GBP))\s?\d[\d.,]*|\d[\d.,]*\s?(?:[$€£₽]|USD\b|EUR\b|GBP\b|\u0440\u0443\u0431|dollars\b|euros?\b)"
 )
 
 _SIGNS: Final = (
@@ -37,5 +37,5 @@ def check(context: CheckContext) -> Finding | None:
     most = sum(map(text.count, _SIGNS))  # no sum is without one
     if most < MIN_SUMS or most * PER_SUM < len(text):
         return None
-    sums = len(_SUM.findall(text))
+    sums = len(SUM.findall(text))
     return Finding(SLUG, str(sums)) if sums >= MIN_SUMS and sums * PER_SUM >= len(text) else None

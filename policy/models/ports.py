@@ -7,9 +7,9 @@ from typing import Protocol
 
 from oborona.message.model import Message
 from oborona.policy.facts import Facts
+from oborona.policy.final_table import FinalTable
 from oborona.policy.models.opinion import UNTAUGHT, ContentOpinion
 from oborona.policy.rules import VerdictLines
-from oborona.policy.tables import FinalTable
 from oborona.types import Envelope, RuleHit
 
 

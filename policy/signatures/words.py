@@ -18,7 +18,7 @@ from typing import Final
 
 from oborona.message.obfuscation import join_spaced_letters, letters_for_signs
 
-_PUNCTUATION: Final = b"!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~"
+_PUNCTUATION: Final = b"!\"#$%&'((?>))*+,-./:;<=>?@[\\]^_`{|}~"
 _TO_SPACES: Final = bytes.maketrans(_PUNCTUATION, b" " * len(_PUNCTUATION))
 _NO_WORD: Final = re.compile(r"[^\w ]+")  # outside ASCII: dashes, quotation marks, pictures
 _NO_WORDS: Final = b" "

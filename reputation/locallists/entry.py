@@ -20,7 +20,7 @@ from oborona.reputation.networks import Network, network
 MAX_LINE: Final = 1000  # characters: the longest address has 320, and a comment may follow
 
 SIMPLE: Final = re.compile(
-    r"(?:[a-z0-9._+-]{0,64}@|\.)?+(?:[a-z0-9-]{1,63}+\.)*+[a-z][a-z0-9-]{0,62}+"
+    r"(?>[a-z0-9._+-]{0,64}@|\.)?+(?>[a-z0-9-]{1,63}+\.)*+[a-z][a-z0-9-]{0,62}+"
 ).fullmatch
 """Recognises names and mail addresses that are in their normal form already, if they have at most
 MAX_HOST characters.

@@ -50,12 +50,15 @@ class CounterPrefix(StrEnum):
     REFUSED = "refused"  # what was refused before its content; counts towards no judgement
     FIRST = "first"  # mail to somebody who had had none from this sender for two weeks
     DELETED = "deleted"  # mail that its reader deleted without having read it
+    FLOW_PACKETS = "flow-packets"  # packets of SMTP that a machine of ours sent, by its router
+    FLOW_OCTETS = "flow-octets"  # octets of these packets
+    FLOW_STREAMS = "flow-streams"  # TCP streams of SMTP, and destinations
 
 
 class Shingle(NamedTuple):
     """Hash of one normalised piece of a message."""
 
-    type: int  # 1..75, `oborona.message.shingles.Type`
+    type: int  # 1..77, `oborona.message.shingles.Type`
     hash: int  # unsigned 64 bits, keyed by the site's secret
 
 

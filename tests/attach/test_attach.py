@@ -258,7 +258,7 @@ def test_nobody_and_somebody_else_at_our_address(open_folder: Path) -> None:
             with Oborona(
                 {"doors.milter.listen": f"inet:127.0.0.1:{port}", "worker.processes": 1}
             ) as other:
-                away.state.mkdir()
+                away.state.mkdir(exist_ok=True)
                 (away.state / "secret").write_bytes(b"s" * 32)
                 told = asked(away, "attach", postfix, "--yes")
                 assert told.returncode == os.EX_CONFIG

@@ -65,7 +65,7 @@ def test_a_worker_that_stands_still_and_workers_that_are_killed(machine: Machine
             "SIGABRT'"
         ),
     )
-    eventually(machine, "systemctl status oborona --no-pager | grep -q '7 of 7 processes serve'")
+    eventually(machine, "systemctl status oborona --no-pager | grep -q '8 of 8 processes serve'")
     assert "Fatal Python error: Aborted" in said(machine)
     assert re.search(r"^ *\|? *File .*/oborona/daemon/worker.py", said(machine), re.MULTILINE), (
         "where it stood"

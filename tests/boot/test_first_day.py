@@ -87,7 +87,7 @@ def verdicts(machine: Machine) -> int:
 def test_the_life_of_an_installation(machine: Machine) -> None:
     assert machine.run("systemctl is-active oborona").strip() == "active"
     # ready it is without those that mail does not wait for
-    eventually(machine, "systemctl status oborona --no-pager | grep -q '7 of 7 processes serve'")
+    eventually(machine, "systemctl status oborona --no-pager | grep -q '8 of 8 processes serve'")
     for unit in UNITS:
         found = re.search(
             r"level for .*: ([0-9.]+)",

@@ -23,6 +23,7 @@ from oborona.policy.scan import ScanSite, scan
 from oborona.session.journal_entry import entry_of
 from oborona.session.policy_log import PolicyLog
 from oborona.types import Client, Envelope
+from tests.policy.models.final.made import leave_to_rules
 
 LINES = "[verdict]\nspam_score = 100\nreject_score = 200\n"
 LINKS = '[[rule]]\nname = "LINKS"\nwhen = "links > 1"\nscore = 60\n'
@@ -62,12 +63,12 @@ def policy(folder: Path, *pieces: str) -> Path:
 
 
 def journal(state: Path, folder: Path, messages: list[bytes], ago_s: float = 600) -> list[str]:
-    """Judge messages by a policy and journal them; return their ids."""
+    """Judge messages by a policy's rules alone and journal them; return their ids."""
 
     async def fill() -> list[str]:
         current, numbers, idents = load_policy(folder, SCHEMA), JournalIdGenerator(), []
         site = ScanSite(name="mx.b.example", hasher=Hasher(b"k" * 32), counters=MemoryCounters())
-        state.mkdir(exist_ok=True)
+        leave_to_rules(state)
         async with await JournalWriter.open(state / "journal.db") as written:
             ruled = PolicyLog(written)
             for raw in messages:

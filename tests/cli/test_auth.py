@@ -20,6 +20,7 @@ from hypothesis import strategies as st
 from oborona.cli import main
 from tests.authentication.signing import AAR, LETTER, dkim_field, rsa, sealed
 from tests.peers.dns import Fault, Zones
+from tests.policy.models.final.made import leave_to_rules
 
 IP = "9.10.11.12"
 SIGNED = dkim_field(LETTER, rsa()) + LETTER
@@ -316,6 +317,8 @@ def listed(tmp_path: Path) -> Path:
 def test_check_asks_the_dns_when_it_is_told_to(
     run: Run, tmp_path: Path, world: Zones, listed: Path
 ) -> None:
+    leave_to_rules(tmp_path / "state")
+
     def rules(*words: object, **settings: object) -> dict[str, float]:
         told = run(
             "check",
@@ -347,6 +350,7 @@ def test_check_asks_the_dns_when_it_is_told_to(
 def test_check_names_who_did_not_answer(
     run: Run, tmp_path: Path, world: Zones, listed: Path
 ) -> None:
+    leave_to_rules(tmp_path / "state")
     world.fault("*", Fault.SERVFAIL)
     told = run("check", "--dns", tmp_path / "signed", *SENDER, paths__policy=listed)
     assert told.exit_code == 0

@@ -18,6 +18,7 @@ from oborona.message.shingles import Hasher, ShingleType
 from oborona.secret import make
 from oborona.types import Amounts, CountedPieces
 from tests.letters import CORPUS
+from tests.policy.models.final.made import leave_to_rules
 
 LETTER = (
     b"From: Ann <ann@a.example>\nTo: bob@b.example\nSubject: Lunch\nDate: Fri, 20 Nov 2026 "
@@ -68,6 +69,7 @@ def test_version_and_help() -> None:
 
 
 def test_check_prints_one_object_a_message(state: Path, letter: Path, tmp_path: Path) -> None:
+    leave_to_rules(state)
     (tmp_path / "bad.eml").write_bytes(GTUBE)
     result = run(
         "--state",

@@ -240,7 +240,7 @@ def test_setup_without_root_and_sudo_names_the_packages(open_folder: Path) -> No
     shutil.copy(ROOT / "setup", open_folder / "setup")
     told = subprocess.run(
         [programs / "bash", open_folder / "setup", "run"],
-        env={"PATH": str(programs)}, user="nobody", group="nogroup", extra_groups=[], cwd=open_folder,
+        env={"PATH": str(programs), "PYTHON": "python3"}, user="nobody", group="nogroup", extra_groups=[], cwd=open_folder,
         capture_output=True, text=True, timeout=60, check=False,
     )  # fmt: skip
     assert told.returncode == 1

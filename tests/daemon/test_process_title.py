@@ -18,7 +18,16 @@ def test_ps_tells_the_processes_apart() -> None:
                 command, capture_output=True, text=True, check=True
             ).stdout.splitlines()
         }
-        names = ("writer", "reader", "policy", "worker 0", "worker 1", "trainer", "keeper")
+        names = (
+            "writer",
+            "reader",
+            "policy",
+            "worker 0",
+            "worker 1",
+            "trainer",
+            "final trainer",
+            "keeper",
+        )
         assert told == {f"oborona: {name}" for name in names}
         parent = subprocess.run(
             ["ps", "-o", "args=", "--width", "2000", str(daemon.process.pid)],

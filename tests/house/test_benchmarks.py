@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.clean_facts import is_clean
 from benchmarks.generated.django_template import DjangoTemplate
 from benchmarks.generated.notices import LANGUAGES
 from benchmarks.generated.senders import Look
 from benchmarks.generated_mail import WAYS, bounces, letters, write
-from benchmarks.left_out import is_clean
 from benchmarks.message import STEPS
 from benchmarks.sources import COLUMNS, JudgedMessage, figures, indexed, judge, wrong
 from oborona.policy.fact_table import SCHEMA

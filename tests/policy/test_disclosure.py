@@ -13,10 +13,10 @@ from oborona.policy.counts import MessageCounts
 from oborona.policy.disclosure import public_verdict
 from oborona.policy.fact_table import SCHEMA
 from oborona.policy.facts import Facts
+from oborona.policy.final_table import FinalTable
 from oborona.policy.headers import HeaderDetail, our_headers
 from oborona.policy.load import Policy, load_policy
 from oborona.policy.rules import VerdictLines
-from oborona.policy.tables import FinalTable
 from oborona.policy.verdict import Evaluator
 from oborona.types import Action, RuleHit, RuleMode, Verdict
 

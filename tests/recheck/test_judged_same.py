@@ -21,19 +21,20 @@ from oborona.policy.engines import EngineOpinion
 from oborona.policy.evidence import NoInquiry, SenderEvidence
 from oborona.policy.fact_table import SCHEMA
 from oborona.policy.facts import Facts
+from oborona.policy.final_table import FinalTable
 from oborona.policy.load import Policy, load_policy
 from oborona.policy.models.final.features import NAME as FINAL_MODEL
+from oborona.policy.models.final.model import decides
 from oborona.policy.models.ports import NoModels
 from oborona.policy.ports import PictureView
 from oborona.policy.rules import VerdictLines
 from oborona.policy.scan import Scan, ScanSite, rescan, scan
-from oborona.policy.tables import FinalTable
 from oborona.recheck.rejudgement import Rejudger
 from oborona.recheck.rule_fingerprints import rule_fingerprints
 from oborona.reputation.dnsbl import DnsblListing
 from oborona.reputation.subject import ListSubject
 from oborona.session.journal_entry import entry_of
-from oborona.types import Amounts, Finding, RuleHit, Stage, Verdict
+from oborona.types import Amounts, Finding, RuleHit, RuleMode, Stage, Verdict
 from tests.policy.test_engines import CLEAN, OF, SPAMD, VIRUS, Fixed
 from tests.policy.test_scan_evidence import Told
 from tests.recheck.test_rejudgement import ANN, ENVELOPE, GOOD, LETTER, NOW, dns_list, stored
@@ -99,7 +100,14 @@ class Final(NoModels):
     ) -> tuple[RuleHit, ...]:
         seen = sorted(f"{hit.name}={hit.score:g}" for hit in hits)
         score = round(self._weight * len(seen) + facts.links, 2)
-        return (RuleHit(name=FINAL_MODEL, score=score, say=" ".join(seen)[:200], mode=table.mode),)
+        return (
+            RuleHit(
+                name=FINAL_MODEL,
+                score=score,
+                say=" ".join(seen)[:200],
+                mode=RuleMode.LIVE if decides(table, better=True) else RuleMode.SHADOW,
+            ),
+        )
 
 
 @st.composite

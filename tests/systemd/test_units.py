@@ -21,6 +21,7 @@ NAMES = [unit.stem for unit in UNITS]
 PROGRAM = "/usr/local/bin/oborona"
 OF_THE_READER = {("SystemCallFilter", "setpriority")}  # its children are put behind all else
 OF_THE_KEEPER = {("ReadWritePaths", "-/var/lib/oborona-tables")}  # where it exports tables
+OF_THE_FLOWS = {("ReadWritePaths", "-/var/spool/oborona-flows")}  # where JSON lines are put
 OF_THE_INTAKE = {
     ("RuntimeDirectory", "oborona oborona-intake"),
     ("RuntimeDirectory", "oborona-intake"),
@@ -71,6 +72,7 @@ def test_there_is_a_unit_for_each_process_and_one_for_all() -> None:
         "oborona-reader": [f"{PROGRAM} reader"],
         "oborona-trainer": [f"{PROGRAM} trainer"],
         "oborona-intake": [f"{PROGRAM} intake"],
+        "oborona-flows": [f"{PROGRAM} flows run"],
     }
 
 
@@ -141,6 +143,7 @@ NETWORK = {
         ("oborona-writer", "oborona-reader"),
         ("oborona-writer", "oborona-trainer"),
         ("oborona-worker", "oborona-intake"),
+        ("oborona-trainer", "oborona-flows"),
     ],
 )
 def test_units_of_a_kind_are_confined_alike(one: str, other: str) -> None:
@@ -149,7 +152,7 @@ def test_units_of_a_kind_are_confined_alike(one: str, other: str) -> None:
         return [
             pair
             for pair in found
-            if pair not in OF_THE_READER | OF_THE_INTAKE | OF_THE_KEEPER
+            if pair not in OF_THE_READER | OF_THE_INTAKE | OF_THE_KEEPER | OF_THE_FLOWS
             and not (pair[0] in NETWORK and "oborona-keeper" in (one, other))
             and pair[0]
             not in {
@@ -207,7 +210,7 @@ def test_all_in_one_and_one_by_one_never_run_together() -> None:
     assert set(values(ROOT / "systemd/oborona.target", "Wants")[0].split()) == {
         f"{name}.service"
         for name in parts
-        if name != "oborona-intake"  # for those who open a door of it
+        if name not in ("oborona-intake", "oborona-flows")  # for those who set them up
     }
 
 

@@ -17,6 +17,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from oborona.daemon import listeners as entrances
 from oborona.daemon import supervised_process, worker
 from oborona.daemon.alarm import alarm
+from oborona.daemon.flows import follower as flows
 from oborona.daemon.intake import event_sink as intake_desk
 from oborona.daemon.intake import service as intake
 from oborona.daemon.keeper import recheck
@@ -49,6 +50,7 @@ from oborona.stores.pins import follower as pins
 from oborona.stores.signatures import follower as signatures
 from oborona.telemetry.metrics import exposition
 from oborona.telemetry.status import (
+    FlowStatus,
     IntakeStatus,
     PolicyStatus,
     ReaderStatus,
@@ -71,6 +73,18 @@ def counted(count: Callable[[], None]) -> MetricsSnapshot:
     REGISTRY.begin()
     count()
     return REGISTRY.snapshot()
+
+
+def count_flows() -> None:
+    flows.UP.set(1)
+    flows.FILES.inc("taken", by=9)
+    flows.FILES.inc("damaged")
+    flows.RECORDS.inc("192.0.2.1", by=1200)
+    flows.LINES_WRONG.inc(by=3)
+    flows.TIMES_WRONG.inc("192.0.2.1", by=4)
+    flows.LAG.set(42.5)
+    flows.LOSS.replace({("192.0.2.1",): 0.02})
+    flows.TROUBLE.set(False)
 
 
 def count_service() -> None:
@@ -98,6 +112,9 @@ def count_trainer() -> None:
     trainer.LEARNED.set(9, "ham")
     trainer.CHANGED.set(1_799_999_990.0)
     trainer.RELEARNING.set(1)
+    trainer.FINAL_TRAINED.set(1_799_999_000.0)
+    trainer.FINAL_FAILED.set(0)
+    trainer.FINAL_RESULT.replace({("better",): 1})
     event_processor.DECIDED.inc("complaint", "sieve", "believed", by=7)
     believing.WAITING.set(2)
     believing.TROUBLE.set(1)
@@ -145,6 +162,7 @@ POLICY = PolicyStatus(pid=7, time=NOW, version="abc", metrics=counted(count_poli
 TRAINER = TrainerStatus(pid=8, time=NOW, metrics=counted(count_trainer))
 INTAKE = IntakeStatus(pid=11, time=NOW, metrics=counted(count_intake))
 SECOND = RecheckStatus(pid=12, time=NOW, metrics=counted(count_recheck))
+FLOWS = FlowStatus(pid=13, time=NOW, metrics=counted(count_flows))
 READER = ReaderStatus(pid=9, time=NOW, metrics=counted(count_reader))
 ROOT = Path(__file__).resolve().parents[2]
 RULES = ROOT / "etc/prometheus/oborona.rules"
@@ -185,6 +203,7 @@ def count_worker(number: int, *, healthy: bool) -> None:
     handover.NEXT_HOP.inc("connect", "lost")
     content_model.WRONG.set(not healthy)
     final_model.INFO.replace({("0a1b2c",): 1} if healthy else {})
+    final_model.SHIPPED_INFO.replace({("c0ffee", "unproved"): 1} if healthy else {})
     final_model.WRONG.set(not healthy)
     verdict_metrics.RULE_HITS.inc("MASS_TEXT", "live", by=4)
     verdict_metrics.RULE_HITS.inc("NEW_ONE", "shadow", by=2)
@@ -214,8 +233,11 @@ def families(
     second: RecheckStatus | None = None,
     stores: Mapping[str, StoreBirthRecord] = MappingProxyType({}),
     services: Sequence[ServiceStatus] = (),
+    flow_status: FlowStatus | None = None,
 ) -> dict[str, Metric]:
-    said = exposition(statuses, reader, policy, trainer, intake, second, stores, services).decode()
+    said = exposition(
+        statuses, reader, policy, trainer, intake, second, stores, services, flow_status
+    ).decode()
     return {one.name: one for one in text_string_to_metric_families(said)}
 
 
@@ -375,7 +397,7 @@ def test_a_supervisor_says_how_its_processes_are() -> None:
 
 
 def test_every_metric_has_its_kind_help_labels_and_a_sample() -> None:
-    read = families([status(3)], READER, POLICY, TRAINER, INTAKE, SECOND, STORES, [SERVICE])
+    read = families([status(3)], READER, POLICY, TRAINER, INTAKE, SECOND, STORES, [SERVICE], FLOWS)
     assert list(read) == list(EVERY), "in this order"
     for name, one in EVERY.items():
         family = read[name]
@@ -408,7 +430,7 @@ def test_the_whole_text_is_what_it_was() -> None:
     """Dashboards and alerts of every site stand on names, labels, types and order."""
     stores = STORES | {"personal.db": StoreBirthRecord(mark="cd", since=0.0, off="is damaged")}
     workers = [status(0), status(1, healthy=False), status(10)]
-    text = exposition(workers, READER, POLICY, TRAINER, INTAKE, SECOND, stores, [SERVICE])
+    text = exposition(workers, READER, POLICY, TRAINER, INTAKE, SECOND, stores, [SERVICE], FLOWS)
     assert text.decode() == (EXPOSITION / "all.prom").read_text()
     assert exposition([]).decode() == (EXPOSITION / "none.prom").read_text()
 
@@ -417,7 +439,7 @@ def test_a_process_that_has_just_begun_says_what_it_did() -> None:
     """A series that is there from the start has a rate from the start."""
 
     def begin() -> None:
-        for up in (worker.UP, reader.UP, trainer.UP, intake.UP, recheck.UP):
+        for up in (worker.UP, reader.UP, trainer.UP, intake.UP, recheck.UP, flows.UP):
             up.set(1)
         worker.POLICY.set(1, "p")
 
@@ -430,6 +452,7 @@ def test_a_process_that_has_just_begun_says_what_it_did() -> None:
         IntakeStatus(pid=1, time=NOW, metrics=fresh),
         RecheckStatus(pid=1, time=NOW, metrics=fresh),
         services=[ServiceStatus(name="w", pid=1, time=NOW, metrics=fresh)],
+        flows=FlowStatus(pid=1, time=NOW, metrics=fresh),
     )
     assert text.decode() == (EXPOSITION / "fresh.prom").read_text()
 

@@ -144,7 +144,7 @@ def damaged(whole: Path, number: int) -> Came:
     chance = random.Random(number)
     daemon = _daemon()
     try:
-        shutil.copytree(whole, daemon.state, ignore=_sockets)
+        shutil.copytree(whole, daemon.state, ignore=_sockets, dirs_exist_ok=True)
         file = chance.choice(targets(daemon.state))
         damage = chance.choice(DAMAGES)
         _spoil(daemon.state / file, damage, chance)

@@ -1,6 +1,6 @@
-"""Mail of a first day: ten kinds of spam and thirty ordinary letters, and twelve of each in twelve
-other languages, with clients and proofs as in life, judged by the policy that ships and an empty
-state.
+"""Mail of a first day: ten kinds of spam and thirty ordinary letters, twelve of each in twelve
+other languages, and ten of each that were written together, with clients and proofs as in life,
+judged by the policy that ships and an empty state.
 
 tests/golden/first_day/SET.toml says of each SET/NN-slug.eml which client brought it (`ip`, `name`
 that leads back to it, `helo`), MAIL FROM, the recipient, and what the sender proves: `spf = "pass"`

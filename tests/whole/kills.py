@@ -142,7 +142,7 @@ class Site:
                     "export.folder": folder / "tables",
                 }
             )
-            self.oborona.state.mkdir()
+            self.oborona.state.mkdir(exist_ok=True)
             with PersonStore(self.oborona.state / state_files.PERSONS) as store:
                 now = time.time()
                 said = entry(

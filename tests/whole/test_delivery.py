@@ -177,7 +177,7 @@ def row() -> Iterator[Row]:
             "doors.delivery.next_hop": f"unix:{dovecot.lmtp}",
         }
         daemon = Oborona(settings)
-        daemon.state.mkdir()
+        daemon.state.mkdir(exist_ok=True)
         write_lists(daemon.state)
         with (
             daemon as oborona,

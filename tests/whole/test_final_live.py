@@ -94,5 +94,6 @@ def test_both_workers_follow_the_model_and_no_broken_one(site: Site, tmp_path: P
     assert site.send() == [spam] * SENT
     site.command("install", str(tmp_path / "good"), says="final model loaded")
     assert site.send() == [good] * SENT
-    site.command("remove", says="no final model: the score of the rules decides")
+    words = "no final model of the site's own: the shipped one adds to the rules"
+    site.command("remove", says=words)
     assert site.send() == [good] * SENT

@@ -18,10 +18,11 @@ from tests.whole.first_day import Sent, mails, publish
 # at least, of ten each, of twelve from abroad; docs/measured/catch.md has what it was when they
 # were written
 CAUGHT: Final = {
-    "spam": 8,
-    "later": 7,
-    "last": 6,
-    "abroad": 5,
+    "spam": 10,
+    "later": 9,
+    "last": 8,
+    "abroad": 7,
+    "unseen": 4,
 }
 FILED: Final = ("spam", "reject")
 
@@ -64,7 +65,9 @@ def test_most_spam_is_filed(kind: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "sent", [*mails("good"), *mails("abroad_good")], ids=lambda sent: sent.name
+    "sent",
+    [*mails("good"), *mails("abroad_good"), *mails("unseen_good")],
+    ids=lambda sent: sent.name,
 )
 def test_no_ordinary_letter_is_filed(sent: Sent, tmp_path: Path) -> None:
     found = judged(sent, tmp_path)

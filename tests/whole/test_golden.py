@@ -11,6 +11,7 @@ from click.testing import CliRunner
 
 from oborona.cli import main
 from tests.peers.dns import Zones
+from tests.policy.models.final.made import leave_to_rules
 from tests.whole.couriers import CLIENT, NAME, SENDER
 from tests.whole.golden import each_mail, want
 
@@ -19,6 +20,7 @@ from tests.whole.golden import each_mail, want
 def test_by_the_command_line(
     mail: Path, tmp_path: Path, golden_dns: Zones, golden_policy: Path
 ) -> None:
+    leave_to_rules(tmp_path)
     words = [
         "--state",
         str(tmp_path),

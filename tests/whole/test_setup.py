@@ -112,3 +112,40 @@ def test_what_root_installs_is_for_everybody_to_read(tmp_path: Path) -> None:
         ),
     )
     assert (tmp_path / "made").stat().st_mode & 0o777 == 0o755
+
+
+CHOICE = (
+    f'set -euo pipefail; eval "$(sed -n "/^new_enough()/p; /^interpreter()/,/^}}/p" {SETUP})"; '
+)
+
+
+def program(path: Path, status: int) -> Path:
+    """A program that says how old it is by its status, as `new_enough` asks."""
+    path.write_text(f"#!/bin/sh\nexit {status}\n")
+    path.chmod(0o755)
+    return path
+
+
+def chosen(system: Path, **environment: str) -> str:
+    done = subprocess.run(
+        ["bash", "-c", f"{CHOICE}interpreter {system}"],
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=60,
+        env={"PATH": os.environ["PATH"], **environment},
+    )
+    return done.stdout.strip()
+
+
+def test_the_systems_own_python_is_taken_where_it_is_new_enough(tmp_path: Path) -> None:
+    system = program(tmp_path / "python3", 0)
+    assert chosen(system) == str(system)
+    assert chosen(program(system, 1)) == "python3"
+    assert chosen(tmp_path / "none") == "python3"
+
+
+def test_who_names_a_python_gets_it(tmp_path: Path) -> None:
+    system = program(tmp_path / "python3", 0)
+    assert chosen(system, PYTHON="/opt/python3.12") == "/opt/python3.12"
+    assert chosen(system, PYTHON="") == str(system)

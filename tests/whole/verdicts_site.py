@@ -15,15 +15,16 @@ from oborona.policy.engines import EngineOpinion, PendingOpinions, RememberedEng
 from oborona.policy.evidence import NoInquiry, SenderEvidence
 from oborona.policy.fact_table import SCHEMA
 from oborona.policy.facts import Facts
+from oborona.policy.final_table import FinalTable
 from oborona.policy.folders import PACKAGED, PolicyFolders
 from oborona.policy.load import Policy, load_policy
 from oborona.policy.models.final.features import NAME as FINAL_MODEL
+from oborona.policy.models.final.model import decides
 from oborona.policy.models.ports import NoModels
 from oborona.policy.rules import VerdictLines
-from oborona.policy.tables import FinalTable
 from oborona.reputation.dnsbl import DnsblListing
 from oborona.reputation.subject import ListSubject
-from oborona.types import Envelope, RuleHit, Stage
+from oborona.types import Envelope, RuleHit, RuleMode, Stage
 
 SITE: Final = {
     "90-site.toml": """
@@ -142,7 +143,14 @@ class TellingModel(NoModels):
         self, facts: Facts, hits: Sequence[RuleHit], table: FinalTable, lines: VerdictLines
     ) -> tuple[RuleHit, ...]:
         seen = " ".join(f"{hit.name}={hit.score:g}" for hit in hits)
-        return (RuleHit(name=FINAL_MODEL, score=len(seen) % 7 - 3.0, say=seen, mode=table.mode),)
+        return (
+            RuleHit(
+                name=FINAL_MODEL,
+                score=len(seen) % 7 - 3.0,
+                say=seen,
+                mode=RuleMode.LIVE if decides(table, better=True) else RuleMode.SHADOW,
+            ),
+        )
 
 
 class PlainNumbers(JournalIdGenerator):

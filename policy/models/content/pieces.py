@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 GRAM: Final = 4  # octets of a run
 _GRAM_MULTIPLIER: Final = np.uint32(2654435761)
-_SEPARATORS: Final = b"\0\t\n\r !\"#&'()*+,./:;<=>?@[\\]^_`{|}~"
+_SEPARATORS: Final = b"\0\t\n\r !\"#&'((?>))*+,./:;<=>?@[\\]^_`{|}~"
 _SPACED: Final = bytes.maketrans(_SEPARATORS, b" " * len(_SEPARATORS)).lower()
 _SPACED_LINES: Final = _SPACED[:10] + b"\n" + _SPACED[11:]
 _WORD: Final = re.compile(rb"[^ \x0b\x0c]+")

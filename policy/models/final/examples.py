@@ -5,7 +5,7 @@ it.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Final
 
 import msgspec
@@ -31,6 +31,7 @@ class FinalExample(msgspec.Struct, frozen=True, kw_only=True):
     score: float  # of the rules alone
     numbers: Vector  # of the features that every message has
     marks: frozenset[str]  # those of its own
+    weight: float = 1.0  # beside others of its kind, above 0
 
 
 class ExampleBuilder:
@@ -53,14 +54,22 @@ class ExampleBuilder:
         time: float,
         spam: bool,
         score: float,
+        unknown: Collection[str] = (),
     ) -> FinalExample:
-        """Return the example of a message; see `FinalExample` for the arguments."""
+        """Return the example of a message; see `FinalExample` for the arguments.
+
+        Features of facts that are `unknown` are not a number, as facts are that are none.
+        """
+        numbers = self._reader.read(facts, hits)
+        if unknown:
+            gone = {*unknown, *(f"len({name})" for name in unknown)}
+            numbers[[place for place, name in enumerate(self.names) if name in gone]] = np.nan
         return FinalExample(
             name=name,
             time=time,
             spam=spam,
             score=score,
-            numbers=self._reader.read(facts, hits),
+            numbers=numbers,
             marks=frozenset(particular(facts, hits)),
         )
 
@@ -72,6 +81,7 @@ class ExampleTable(msgspec.Struct, frozen=True, kw_only=True):
     numbers: NDArray[np.float32]
     spam: NDArray[np.bool_]
     scores: NDArray[np.float64]
+    weights: NDArray[np.float64]
 
 
 def example_table(examples: Sequence[FinalExample], names: Sequence[str]) -> ExampleTable:
@@ -99,4 +109,5 @@ def example_table(examples: Sequence[FinalExample], names: Sequence[str]) -> Exa
         numbers=np.hstack((numbers[:, varied], marks)),
         spam=np.array([example.spam for example in examples], np.bool_),
         scores=np.array([example.score for example in examples], np.float64),
+        weights=np.array([example.weight for example in examples], np.float64),
     )

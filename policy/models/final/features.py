@@ -33,7 +33,9 @@ from oborona.policy.private_rules import is_private
 from oborona.types import RuleHit, RuleMode
 
 SCORE: Final = "score"
-NAME: Final = "FINAL_MODEL"  # of the hit that the model adds: it does not see itself
+NAME: Final = "FINAL_MODEL"  # of the hit of the site's own model
+SHIPPED: Final = "SHIPPED_MODEL"  # of the hit of the one that comes with Oborona
+MODELS: Final = frozenset({NAME, SHIPPED})  # hits of neither are seen by any
 MAX_NAME: Final = 300  # characters of a feature's name
 CATEGORIES: Final = (
     "arc.result",
@@ -105,7 +107,7 @@ def general(schema: FactSchema) -> tuple[str, ...]:
 
 def particular(facts: Facts, hits: Iterable[RuleHit]) -> set[str]:
     """Return the features of one message that are 1 for it and 0 for those that lack them."""
-    names = {f"rule {hit.name}" for hit in hits if hit.name != NAME}
+    names = {f"rule {hit.name}" for hit in hits if hit.name not in MODELS}
     names |= {f"found('{name}')" for name in facts.findings}
     for name in CATEGORIES:
         text = getattr(facts, _attribute(name))
@@ -209,7 +211,7 @@ class FeatureReader:
         _mark(values, self._rules, [hit.name for hit in hits])
         for place in self._scored:
             values[place] = sum(
-                hit.score for hit in hits if hit.mode is RuleMode.LIVE and hit.name != NAME
+                hit.score for hit in hits if hit.mode is RuleMode.LIVE and hit.name not in MODELS
             )
         # numpy takes none for not a number
         return np.clip(np.array(values, np.float64), -LARGEST, LARGEST).astype(np.float32)

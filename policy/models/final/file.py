@@ -23,10 +23,14 @@ from oborona.policy.models.final.summary import TrainingSummary
 from oborona.policy.models.final.trees import MAX_DEPTH, MAX_FEATURES, MAX_TREES, Trees
 
 MAGIC: Final = b"OBORONAF"
-FORMAT: Final = 1
+FORMAT: Final = 2
+FORMAT_OVER: Final = 3  # of a model that adds to what stands without it: others must not apply it
+READS: Final = (1, 2, 3)  # the first has no `points`, the second no `over`
 MAX_OCTETS: Final = 64 << 20  # two hundred times a common model
 # numbers of the linear model on meaning: one for each of the 512, and an offset
 MEANING: Final = 513
+MOST_POINTS: Final = 1000.0
+MOST_OVER: Final = 100.0  # log-odds of one point
 _DIGEST: Final = 32
 
 
@@ -44,6 +48,12 @@ class TrainedModel(msgspec.Struct, frozen=True, kw_only=True):
     trained_at: float  # Unix seconds
     summary: TrainingSummary
     meaning: NDArray[np.float32] | None = None  # of `MEANING`
+    # of a score, to one of log-odds: the trees add to the rules; 0 = they stand in their place
+    points: float = 0.0
+    # log-odds of one point of the score that stands without it, to which the trees of a site's own
+    # model add; 0 = the trees stand alone
+    over: float = 0.0
+    held: float = 0.0  # log-odds less of those that it adds to them for spam, down to none
 
 
 class ModelFile(msgspec.Struct, frozen=True, kw_only=True):
@@ -63,6 +73,9 @@ class ModelFile(msgspec.Struct, frozen=True, kw_only=True):
     trained_at: float
     summary: TrainingSummary
     meaning: bytes = b""  # float32
+    points: float = 0.0
+    over: float = 0.0
+    held: float = 0.0
 
 
 _DECODER: Final = msgspec.msgpack.Decoder(ModelFile)
@@ -72,7 +85,7 @@ def encode(model: TrainedModel) -> bytes:
     """Return the file of a model; the same model always gives the same."""
     trees = model.trees
     stored = ModelFile(
-        format=FORMAT,
+        format=FORMAT_OVER if model.over else FORMAT,
         features=model.features,
         depth=trees.depth,
         places=trees.places.astype("<u2").tobytes(),
@@ -86,8 +99,15 @@ def encode(model: TrainedModel) -> bytes:
         trained_at=model.trained_at,
         summary=model.summary,
         meaning=b"" if model.meaning is None else model.meaning.astype("<f4").tobytes(),
+        points=model.points,
+        over=model.over,
+        held=model.held,
     )
-    packed = msgspec.msgpack.encode(stored)
+    fields = msgspec.structs.asdict(stored)
+    if not model.over:
+        # the second format has neither: the same model gives the same octets
+        del fields["over"], fields["held"]
+    packed = msgspec.msgpack.encode(fields)
     return MAGIC + hashlib.sha256(packed).digest() + packed
 
 
@@ -113,8 +133,18 @@ def decode(octets: bytes) -> TrainedModel:
         stored = _DECODER.decode(packed)
     except (ValueError, RecursionError) as fault:  # a text that is no UTF-8 is no error of msgspec
         raise BrokenModel(f"cannot be read: {fault}") from fault
-    if stored.format != FORMAT:
-        raise BrokenModel(f"of format {stored.format}; this Oborona reads format {FORMAT}")
+    if stored.format not in READS:
+        raise BrokenModel(
+            f"of format {stored.format}; this Oborona reads formats {READS[0]} to {READS[-1]}"
+        )
+    if not 0 <= stored.points <= MOST_POINTS:  # nor is what is no number
+        raise BrokenModel(
+            f"{stored.points:g} points to a log-odd; 0 to {MOST_POINTS:g} are possible"
+        )
+    if not 0 <= stored.over <= MOST_OVER:
+        raise BrokenModel(f"{stored.over:g} log-odds to a point; 0 to {MOST_OVER:g} are possible")
+    if not 0 <= stored.held <= MOST_OVER:
+        raise BrokenModel(f"held back by {stored.held:g}; 0 to {MOST_OVER:g} are possible")
     return TrainedModel(
         features=stored.features,
         trees=_trees(stored),
@@ -123,6 +153,9 @@ def decode(octets: bytes) -> TrainedModel:
         trained_at=stored.trained_at,
         summary=stored.summary,
         meaning=_array(stored.meaning, "<f4", (MEANING,), "meaning") if stored.meaning else None,
+        points=stored.points,
+        over=stored.over,
+        held=stored.held,
     )
 
 

@@ -11,16 +11,20 @@ makes the score of the whole the one that the probability stands for.  Rules tha
 line alone are the site's own decisions, and are not overruled: the score does not go below what
 those that speak against a message say, nor above what those that speak for it say. What the content
 model says is none of these (`overrules`): the final model knows it, and more.
+
+The model that comes with Oborona only adds: points for its log-odds, up to a cap, nothing beside a
+decision of the site, and never so much that a message is refused that the rules alone would take.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from math import log
 from typing import Final
 
+from oborona.policy.final_table import FinalTable
+from oborona.policy.models.final.features import MODELS
 from oborona.policy.rules import VerdictLines
-from oborona.policy.tables import FinalTable
 from oborona.types import RuleHit, RuleMode
 
 BELOW: Final = 0.01  # a hundredth is what scores are rounded to
@@ -58,13 +62,47 @@ def part(
         overrules: rules that are none, whatever they reach.
     """
     live = [hit for hit in hits if hit.mode is RuleMode.LIVE]
-    total = sum(
-        hit.score
-        for hit in live
-        if abs(hit.score) >= lines.spam_score and hit.name not in overrules
-    )
+    total = sum(hit.score for hit in _decisions(live, lines, overrules))
     if total > 0:
         score = max(score, total)
     elif total < 0:
         score = min(score, total)
     return score - sum(hit.score for hit in live)
+
+
+def added(
+    points: float,
+    most: float,
+    hits: Sequence[RuleHit],
+    lines: VerdictLines,
+    overrules: Collection[str] = (),
+) -> float:
+    """Return what the model that comes with Oborona adds to the live hits.
+
+    Args:
+        points: that its log-odds stand for.
+        most: its cap.
+        hits: of rules and lists.
+        lines: what a rule must reach to be a decision of the site.
+        overrules: rules that are none, whatever they reach.
+
+    Guarantees: 0 to `most`; with it no score reaches `reject_score` that did not without.
+    """
+    live = [hit for hit in hits if hit.mode is RuleMode.LIVE]
+    if any(_decisions(live, lines, overrules)):
+        return 0.0
+    # where the lines are one, what is spam is refused, and the admin has said so
+    end = lines.reject_score - BELOW if lines.reject_score > lines.spam_score else lines.spam_score
+    return max(0.0, min(points, most, end - sum(hit.score for hit in live)))
+
+
+def _decisions(
+    live: Sequence[RuleHit], lines: VerdictLines, overrules: Collection[str]
+) -> Iterator[RuleHit]:
+    return (
+        hit
+        for hit in live
+        if abs(hit.score) >= lines.spam_score
+        and hit.name not in overrules
+        and hit.name not in MODELS
+    )

@@ -10,14 +10,17 @@ import msgspec
 
 from oborona.policy.expression.schema import FactSchema
 from oborona.policy.facts import Facts
+from oborona.policy.final_table import FinalMode, FinalTable
+from oborona.policy.models.final.choice import ShippedStanding
 from oborona.policy.models.final.contributions import contributions
-from oborona.policy.models.final.features import NAME, FeatureReader, Vector
+from oborona.policy.models.final.features import MODELS, NAME, SHIPPED, FeatureReader, Vector
 from oborona.policy.models.final.file import TrainedModel
-from oborona.policy.models.final.law import part, score_of
+from oborona.policy.models.final.law import added, part, score_of
 from oborona.policy.rules import VerdictLines
-from oborona.policy.tables import FinalTable
 from oborona.types import RuleHit, RuleMode
 
+STANDS: Final = "score that stands without it"
+HELD: Final = "held back"
 MOST_ODDS: Final = 30.0  # log-odds; probabilities beyond are 0 and 1 to all figures that are shown
 
 
@@ -59,44 +62,136 @@ class Forest:
         """Return the numbers that it sees of a message."""
         return self._reader.read(facts, hits)
 
-    def odds(self, facts: Facts, hits: Sequence[RuleHit]) -> float:
-        """Return the log-odds that a message is spam."""
-        return self._calibrated(self.trained.trees.raw(self.vector(facts, hits)))
+    def odds(self, facts: Facts, hits: Sequence[RuleHit], beside: float = 0.0) -> float:
+        """Return the log-odds that a message is spam.
+
+        `beside` are the points that the model that comes with Oborona adds to the hits.
+        """
+        raw = self.trained.trees.raw(self.vector(facts, hits))
+        if not self.trained.over:
+            return self._calibrated(raw)
+        return self._calibrated(held_back(raw, self.trained.held) + self._of_score(hits, beside))
+
+    def _of_score(self, hits: Sequence[RuleHit], beside: float) -> float:
+        """Return the log-odds of the score that stands without the model, where it adds to them."""
+        return self.trained.over * (_live(hits) + beside) if self.trained.over else 0.0
 
     def _calibrated(self, raw: float) -> float:
         calibration = self.trained.calibration
         return max(-MOST_ODDS, min(calibration.slope * raw + calibration.offset, MOST_ODDS))
 
     def weigh(
-        self, facts: Facts, hits: Sequence[RuleHit], table: FinalTable, lines: VerdictLines
+        self,
+        facts: Facts,
+        hits: Sequence[RuleHit],
+        table: FinalTable,
+        lines: VerdictLines,
+        *,
+        better: bool = False,
+        beside: float = 0.0,
     ) -> tuple[RuleHit, ...]:
-        """Return its part of the score; see `FinalModel.weigh`."""
-        odds = self.odds(facts, hits)
-        rules = sum(hit.score for hit in hits if hit.mode is RuleMode.LIVE)
+        """Return its part of the score, as the site's own model; see `FinalModel.weigh`.
+
+        `better` tells whether it was found better than what stands without it, `beside` what the
+        model that comes with Oborona adds to the hits, were this one not there.
+        """
+        odds = self.odds(facts, hits, beside)
+        rules = _live(hits)
         return (
             RuleHit(
                 name=NAME,
                 score=part(score_of(odds, table, lines), hits, lines, table.overrules),
                 say=f"p={probability(odds):.4f}; rules alone {round(rules, 2):g}",
-                mode=table.mode,
+                mode=RuleMode.LIVE if decides(table, better=better) else RuleMode.SHADOW,
             ),
         )
 
-    def why(self, facts: Facts, hits: Sequence[RuleHit]) -> FinalExplanation:
-        """Return what each feature added; takes up to a tenth of a second."""
+    def add(
+        self,
+        facts: Facts,
+        hits: Sequence[RuleHit],
+        table: FinalTable,
+        lines: VerdictLines,
+        standing: ShippedStanding,
+    ) -> tuple[RuleHit, ...]:
+        """Return what it adds to the score, as the model that comes with Oborona.
+
+        Nothing where it has nothing to add.
+        """
+        odds = self.odds(facts, hits)
+        most = most_added(table, standing)
+        more = added(
+            self.trained.points * odds,
+            # in shadow it tells what it would add
+            most or table.shipped_points or FinalTable().shipped_points,
+            hits,
+            lines,
+            table.overrules,
+        )
+        points = round(more, 2)
+        if points <= 0:
+            return ()
+        return (
+            RuleHit(
+                name=SHIPPED,
+                score=points,
+                say=f"adds log-odds {odds:.2f} to those of the rules",
+                mode=RuleMode.LIVE if most else RuleMode.SHADOW,
+            ),
+        )
+
+    def why(self, facts: Facts, hits: Sequence[RuleHit], beside: float = 0.0) -> FinalExplanation:
+        """Return what each feature added; takes up to a tenth of a second.
+
+        Of a model that adds to what stands without it, that is the part `score that stands`.
+        """
+        stands = self._of_score(hits, beside)
         vector = self.vector(facts, hits)
         slope, offset = self.trained.calibration.slope, self.trained.calibration.offset
         mean, added = contributions(self.trained.trees, vector)
+        raw = self.trained.trees.raw(vector)
         parts = [
             FeaturePart(feature=name, value=float(value), log_odds=float(slope * more))
             for name, value, more in zip(self._reader.names, vector, added, strict=True)
             if more
         ]
+        less = raw - held_back(raw, self.trained.held)
+        if less:
+            parts.append(FeaturePart(feature=HELD, value=-less, log_odds=-slope * less))
+        if stands:
+            value = stands / self.trained.over
+            parts.append(FeaturePart(feature=STANDS, value=value, log_odds=slope * stands))
         return FinalExplanation(
-            probability=probability(self._calibrated(self.trained.trees.raw(vector))),
+            probability=probability(self._calibrated(held_back(raw, self.trained.held) + stands)),
             mean=slope * mean + offset,
             parts=tuple(sorted(parts, key=lambda share: (-abs(share.log_odds), share.feature))),
         )
+
+
+def held_back(added: float, held: float) -> float:
+    """Return the log-odds that a model adds to a score's, with less of what speaks for spam."""
+    return added if added <= 0 else max(0.0, added - held)
+
+
+def _live(hits: Sequence[RuleHit]) -> float:
+    """Return the score of the live hits, without what models add."""
+    return sum(hit.score for hit in hits if hit.mode is RuleMode.LIVE and hit.name not in MODELS)
+
+
+def decides(table: FinalTable, *, better: bool) -> bool:
+    """Tell whether the site's own model is live; `better`: it was found to be."""
+    return table.mode is FinalMode.LIVE or (table.mode is FinalMode.AUTO and better)
+
+
+def most_added(table: FinalTable, standing: ShippedStanding) -> float:
+    """Return the most that the model that comes with Oborona may add; 0: it is in shadow.
+
+    Where a site gives it no points, it gets none when it is confirmed.
+    """
+    if standing is ShippedStanding.REFUTED or not table.shipped_points:
+        return 0.0
+    confirmed = standing is ShippedStanding.CONFIRMED
+    return table.shipped_points_confirmed if confirmed else table.shipped_points
 
 
 def probability(odds: float) -> float:

@@ -46,6 +46,7 @@ _COMMANDS: Final = {
     "counters": "counters.command",
     "reputation": "reputation.command",
     "recheck": "recheck.command",
+    "flows": "flows.command",
     "export": "export",
     "set-apart": "set_apart",
     "alarm": "alarm",

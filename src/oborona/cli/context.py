@@ -165,10 +165,10 @@ class CliContext:
         from oborona.policy.fact_table import SCHEMA
         from oborona.stores.final_model import FollowedFinalModel
 
-        final = FollowedFinalModel(self.state / state_files.FINAL_MODEL, SCHEMA)
+        final = FollowedFinalModel.of_site(self.state, SCHEMA)
         final.look()
         if final.error is not None:
-            click.echo(f"oborona: {final.error}; judged without the final model", err=True)
+            click.echo(f"oborona: {final.error}; judged without it", err=True)
         return final
 
     def signatures(self) -> SignatureBook:

@@ -164,6 +164,7 @@ async def _dissect_message(source: MailSource, tools: _Tools, inquiry: Inquiry) 
         site=tools.site,
         now=now,
         brands=tools.policy.brands,
+        people=tools.policy.people,
     )
     findings += [finding for check in CHECKS if (finding := check(context)) is not None]
     return build_dissection(

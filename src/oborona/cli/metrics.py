@@ -11,6 +11,7 @@ from oborona.cli.context import CliContext, pass_cli_context
 from oborona.cli.output import echo
 from oborona.telemetry.metrics import exposition
 from oborona.telemetry.status import (
+    FlowStatus,
     IntakeStatus,
     PolicyStatus,
     ReaderStatus,
@@ -38,5 +39,6 @@ def metrics(context: CliContext) -> None:
         read_process(state, RecheckStatus, now),
         store_birth.read_records(state),
         read_services(state, now),
+        read_process(state, FlowStatus, now),
     )
     echo(text.rstrip(b"\n"))

@@ -13,6 +13,7 @@ import click
 from oborona.cli.context import CliContext, pass_cli_context
 from oborona.cli.next_steps import what_next
 from oborona.config import ListenSettings, UnixAddress
+from oborona.daemon.flows.process import check_flows
 from oborona.daemon.listeners import open_doors
 from oborona.daemon.serve import ProcessRole, run
 from oborona.daemon.sockets import closed_folder
@@ -23,7 +24,7 @@ from oborona.errors import ConfigError
 @pass_cli_context
 def serve(context: CliContext) -> None:
     """Run the whole daemon until SIGTERM: workers, writer (counters), keeper (journal and recheck),
-    image reader, trainer and intake (reports).
+    image reader, trainer, intake (reports) and flows, as far as the settings want them.
 
     SIGHUP reads the policy again; so does every change of a policy file. A second SIGTERM stops at
     once.
@@ -77,6 +78,12 @@ def intake(context: CliContext) -> None:
     if not context.loaded.settings.intake.doors:
         raise ConfigError("no listener of [intake] is set: there is nothing to run")
     _run(context, (ProcessRole.INTAKE,))
+
+
+def run_flows(context: CliContext) -> None:
+    """Run the process that counts flows of SMTP alone (`oborona flows run`)."""
+    check_flows(context.loaded.settings)
+    _run(context, (ProcessRole.FLOWS,))
 
 
 def _run(context: CliContext, roles: Collection[ProcessRole]) -> None:

@@ -99,7 +99,7 @@ class ReaderSettings(msgspec.Struct, frozen=True, kw_only=True):
                 "picture starts one. The one that looks stays."
             ),
         ),
-    ] = 300.0
+    ] = 30.0
     late_messages: Annotated[
         int,
         Meta(

@@ -20,6 +20,8 @@ from oborona.config.doors import MilterSettings, PolicyServiceSettings, check_ne
 from oborona.config.engines import EnginesSettings
 from oborona.config.exim import EximSettings
 from oborona.config.export import ExportSettings
+from oborona.config.final_trainer import FinalTrainingSettings
+from oborona.config.flows import FlowSettings
 from oborona.config.geoip import GeoIpSettings
 from oborona.config.headers import HeaderSettings
 from oborona.config.http import HttpSettings
@@ -407,6 +409,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     journal: JournalSettings = JournalSettings()
     reader: ReaderSettings = ReaderSettings()
     learning: LearningSettings = LearningSettings()
+    final_training: FinalTrainingSettings = FinalTrainingSettings()
     personal: PersonalSettings = PersonalSettings()
     intake: IntakeSettings = IntakeSettings()
     places: GeoIpSettings = GeoIpSettings()
@@ -414,6 +417,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     recheck: RecheckSettings = RecheckSettings()
     mailboxes: MailboxSettings = MailboxSettings()
     export: ExportSettings = ExportSettings()
+    flows: FlowSettings = FlowSettings()
     confine: ConfinementSettings = ConfinementSettings()
     log: LogSettings = LogSettings()
 
@@ -435,6 +439,7 @@ SECTIONS: Final[dict[str, type[msgspec.Struct]]] = {
     "journal": JournalSettings,
     "reader": ReaderSettings,
     "learning": LearningSettings,
+    "final_training": FinalTrainingSettings,
     "personal": PersonalSettings,
     "intake": IntakeSettings,
     "places": GeoIpSettings,
@@ -442,6 +447,7 @@ SECTIONS: Final[dict[str, type[msgspec.Struct]]] = {
     "recheck": RecheckSettings,
     "mailboxes": MailboxSettings,
     "export": ExportSettings,
+    "flows": FlowSettings,
     "confine": ConfinementSettings,
     "log": LogSettings,
 }

@@ -15,6 +15,7 @@ import msgspec
 
 from oborona.daemon import listeners, supervised_process, worker
 from oborona.daemon.alarm import alarm
+from oborona.daemon.flows import follower as flows
 from oborona.daemon.intake import event_sink
 from oborona.daemon.intake import service as intake
 from oborona.daemon.keeper import recheck
@@ -68,6 +69,7 @@ OF_WORKER: Final = (
     content_model.WRONG,
     final_model.WRONG,
     final_model.INFO,
+    final_model.SHIPPED_INFO,
     persons.PERSONS,
     persons.LOOKS,
     contacts.LEARNED,
@@ -107,6 +109,9 @@ OF_TRAINER: Final = (
     trainer.LEARNED,
     trainer.CHANGED,
     trainer.RELEARNING,
+    trainer.FINAL_TRAINED,
+    trainer.FINAL_FAILED,
+    trainer.FINAL_RESULT,
     event_processor.DECIDED,
     trainer_process.WAITING,
     trainer_process.TROUBLE,
@@ -121,6 +126,16 @@ OF_RECHECK: Final = (
     recheck_loop.PAUSED,
     recheck.STUCK,
 )
+OF_FLOWS: Final = (
+    flows.UP,
+    flows.FILES,
+    flows.RECORDS,
+    flows.LINES_WRONG,
+    flows.TIMES_WRONG,
+    flows.LAG,
+    flows.LOSS,
+    flows.TROUBLE,
+)
 
 CATALOGUE: Final[Mapping[str, Sequence[MetricFamily]]] = MappingProxyType(
     {
@@ -131,6 +146,7 @@ CATALOGUE: Final[Mapping[str, Sequence[MetricFamily]]] = MappingProxyType(
         "trainer": OF_TRAINER,
         "intake": OF_INTAKE,
         "recheck": OF_RECHECK,
+        "flows": OF_FLOWS,
         "store": (metrics.LOST, metrics.OFF),
     }
 )

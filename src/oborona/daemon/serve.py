@@ -1,5 +1,5 @@
 """The processes of the service, put together: what `oborona serve`, `worker`, `writer`, `keeper`,
-`reader` and `trainer` run.
+`reader`, `trainer`, `intake` and `flows run` run.
 
     settings and policy are read and checked → state folder and secret → locks → counters → sockets
     → policy in force → one supervisor
@@ -32,6 +32,8 @@ from oborona.daemon import last_trouble, sockets
 from oborona.daemon.confinement.kinds import ProcessKind
 from oborona.daemon.confinement.memory import keep_memory_private
 from oborona.daemon.exporter import process as exporter
+from oborona.daemon.final_trainer.process import final_trainer_main
+from oborona.daemon.flows import process as flows
 from oborona.daemon.hang_detector import PATIENT
 from oborona.daemon.intake import service as intake
 from oborona.daemon.keeper.run import run_keeper
@@ -78,6 +80,7 @@ class ProcessRole(StrEnum):
     READER = "reader"
     TRAINER = "trainer"
     INTAKE = "intake"
+    FLOWS = "flows"
 
 
 def run(
@@ -130,6 +133,9 @@ def _run(
             locks.enter_context(lock.hold(state / state_files.TRAINER_LOCK, "oborona trainer"))
         if hears := ProcessRole.INTAKE in roles and loaded.settings.intake.doors:
             locks.enter_context(lock.hold(state / state_files.INTAKE_LOCK, "oborona intake"))
+        if follows := ProcessRole.FLOWS in roles and loaded.settings.flows.source != "off":
+            flows.check_flows(loaded.settings)
+            locks.enter_context(lock.hold(state / state_files.FLOWS_LOCK, "oborona flows"))
         check_counters(loaded, writes=ProcessRole.WRITER in roles)
         jobs: list[ProcessJob] = []
         suspects: DeathSuspects | None = None
@@ -171,6 +177,16 @@ def _run(
         if ProcessRole.TRAINER in roles:
             run_trainer = partial(trainer_main, loaded.settings, state, site_name(loaded))
             jobs.append(beside(name="trainer", run=run_trainer, kind=ProcessKind.TRAINER))
+            if loaded.settings.final_training.enabled:
+                # a process of its own: learning from what people say waits for no training
+                jobs.append(
+                    beside(
+                        name="final-trainer",
+                        run=partial(final_trainer_main, loaded.settings, state),
+                        vital=False,
+                        kind=ProcessKind.FINAL_TRAINER,
+                    )
+                )
         if hears:
             doors = intake.listen(loaded.settings.intake, listening)
             run_intake = partial(intake.serve, loaded.settings, state, doors)
@@ -181,6 +197,14 @@ def _run(
                     sockets=tuple(doors.values()),
                     hung_s=hung_s,
                     kind=ProcessKind.INTAKE,
+                )
+            )
+        if follows:
+            jobs.append(
+                beside(
+                    name="flows",
+                    run=partial(flows.run, loaded.settings, state),
+                    kind=ProcessKind.FLOWS,
                 )
             )
         if ProcessRole.KEEPER in roles:

@@ -139,7 +139,7 @@ class WorkerProcess:
         self._name = name
         self._state = state
         self._places = GeoIpDatabases(settings.places)
-        self._final = FollowedFinalModel(state / state_files.FINAL_MODEL, SCHEMA)
+        self._final = FollowedFinalModel.of_site(state, SCHEMA)
         self._signatures = FollowedSignatures(state / state_files.SIGNATURES)
         self._pins = FollowedPins(state / state_files.PINS)
         self._persons = FollowedPersons(state / state_files.PERSONS)

@@ -18,7 +18,7 @@ MAILBOX_LINE: Final = re.compile(rb"From (?![ \t]*:)([^\s]*)[^\n]*\n")
 """The line above a message of a mailbox file, with its sender."""
 
 _BARE_LF: Final = re.compile(rb"(?<!\r)\n")
-_FIELD: Final = re.compile(rb"([!-9;-~]++)[ \t]*+:([^\n]*+(?:\n[ \t][^\n]*+)*+)(?:\n|\Z)")
+_FIELD: Final = re.compile(rb"([!-9;-~]++)[ \t]*+:([^\n]*+(?>\n[ \t][^\n]*+)*+)(?:\n|\Z)")
 _BLANK: Final = re.compile(rb"\r?\n")
 
 

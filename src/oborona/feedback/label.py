@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Final
+from typing import Final, NamedTuple
 
 import msgspec
 
@@ -99,6 +99,30 @@ class StoredLabel(msgspec.Struct, frozen=True, kw_only=True):
     changed: float  # Unix seconds, when the state last changed
     changed_by: str
     margin: float | None  # what the model said of it before it was learned; None: not learned
+
+
+class JournaledLabel(NamedTuple):
+    """A label that stands, of a message that the journal may have."""
+
+    journal: int  # id of its entry there
+    kind: LabelKind
+    person: str  # mail address, lower case; empty = the site's, or a trap's
+    weight: float  # how far it is believed for all, 0..1
+    time: float  # Unix seconds, when it was said
+
+
+class LabelTally(NamedTuple):
+    """How many messages of the journal people spoke of."""
+
+    spam: int
+    ham: int
+    first: float  # Unix seconds, when the first and the last of these labels were said; 0 = none
+    last: float
+
+    @property
+    def total(self) -> int:
+        """Of both kinds."""
+        return self.spam + self.ham
 
 
 class TrainingExample(msgspec.Struct, frozen=True):

@@ -16,10 +16,12 @@ from oborona.feedback import voices
 from oborona.feedback.connection import FeedbackConnection
 from oborona.feedback.feature_layout import layout
 from oborona.feedback.label import (
+    JournaledLabel,
     Label,
     LabelKind,
     LabelSource,
     LabelState,
+    LabelTally,
     RecordedLabel,
     StoredLabel,
 )
@@ -31,6 +33,7 @@ _COLUMNS: Final = (
     "changed_by, margin"
 )
 _STANDS: Final = "state IN ('queued', 'learned', 'counted')"
+_JOURNALED: Final = f"{_STANDS} AND journal IS NOT NULL"
 _OPPOSITE: Final = "label {} says the opposite"  # why a word is taken back
 _TAKE_BACK: Final = "UPDATE word SET state = 'taken-back', reason = ?, changed = ?, changed_by = ? WHERE id = ? AND state <> 'taken-back'"
 
@@ -161,6 +164,26 @@ class LabelStore(FeedbackConnection):
             label_of_row(row)
             for row in self.rows(sql, (number,) if person is None else (person, number))
         ]
+
+    def journaled(self) -> list[JournaledLabel]:
+        """Return the labels that stand and name an entry of the journal, in the order in which they
+        were written down.
+        """
+        return [
+            JournaledLabel(journal, LabelKind(kind), person, weight, when)
+            for journal, kind, person, weight, when in self.rows(
+                f"SELECT journal, kind, person, weight, time FROM word WHERE {_JOURNALED} ORDER BY id"  # noqa: S608 - literals
+            )
+        ]
+
+    def tally(self) -> LabelTally:
+        """Return of how many messages of the journal the labels are that stand for all."""
+        ((spam, ham, first, last),) = self.rows(
+            "SELECT count(DISTINCT CASE kind WHEN 'spam' THEN journal END),"  # noqa: S608 - literals
+            " count(DISTINCT CASE kind WHEN 'ham' THEN journal END), ifnull(min(time), 0),"
+            f" ifnull(max(time), 0) FROM word WHERE {_JOURNALED} AND weight > 0"
+        )
+        return LabelTally(spam, ham, first, last)
 
     def states(self, idents: Sequence[int]) -> dict[int, LabelState]:
         """Return the state of each of some words."""

@@ -24,7 +24,7 @@ MAX_VALUES: Final = 100
 _FOLD: Final = re.compile(r"\r?\n[ \t]")
 _LINE: Final = re.compile(
     r"^(?:[\w-]{1,40}\.)?(BEGIN|END|SUMMARY|LOCATION|DESCRIPTION|COMMENT|CONTACT|ORGANIZER|URL|FN|ORG|TITLE|NOTE|TEL|EMAIL|ADR)"
-    r"((?:;(?:[^\":;\r\n]++|\"[^\"\r\n]*+\")*+)*+):([^\r\n]*+)",
+    r"((?>;(?>[^\":;\r\n]++|\"[^\"\r\n]*+\")*+)*+):([^\r\n]*+)",
     re.MULTILINE | re.IGNORECASE,
 )
 _NAME: Final = re.compile(r"\bCN=(?:\"([^\"]*)\"|([^;:]*))", re.IGNORECASE)

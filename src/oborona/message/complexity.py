@@ -45,7 +45,7 @@ _NESTING: Final = re.compile(
     r"<(/?)(?!(?:p|li|td|tr|th|dt|dd|option|optgroup|tbody|thead|tfoot|colgroup|caption|rp|rt|"
     r"br|hr|img|input|meta|link|area|base|col|embed|param|source|track|wbr)[\s/>])[a-zA-Z]"
 )
-_ATTRIBUTE: Final = r"""(?:[\s/]++(?:[^\s/>=]|=)[^\s/>=]*+(?:\s*+=\s*+(?:"[^"]*+(?:"|\Z)|'[^']*+(?:'|\Z)|[^\s>"'][^\s>]*+)?+)?+|"[^\s/>=]*+|'[^\s/>=]*+|[^\s/>"']++)"""
+_ATTRIBUTE: Final = r"""(?>[\s/]++(?:[^\s/>=]|=)[^\s/>=]*+(?>\s*+=\s*+(?>"[^"]*+(?:"|\Z)|'[^']*+(?:'|\Z)|[^\s>"'][^\s>]*+)?+)?+|"[^\s/>=]*+|'[^\s/>=]*+|[^\s/>"']++)"""
 _TAG: Final = re.compile(rf"<[a-zA-Z]{_ATTRIBUTE}*+")
 _TAG_START: Final = re.compile(r"<[a-zA-Z]")
 _MANY_ATTRIBUTES: Final = re.compile(rf"<[a-zA-Z]{_ATTRIBUTE}{{{MAX_ATTRIBUTES}}}+")

@@ -42,10 +42,10 @@ _ESCAPE: Final = re.compile(r"\\([0-9a-fA-F]{1,6})\s?|\\(.)", re.DOTALL)
 _LENGTH: Final = re.compile(r"(-?(?:\d{1,6}(?:\.\d{0,6})?|\.\d{1,6}))\s*(px|pt|em|rem|%|)")
 # What is no rule is matched too, without its last group: a search that failed would begin again at
 # each character.
-_AT_BLOCK: Final = re.compile(r"@[^{};]*+(;|\{(?:[^{}]*+\{[^{}]*+\})*+[^{}]*+\}?)?+")
-_RULE: Final = re.compile(r"([^{}]++)(?:\{([^{}]*+)\})?+")
+_AT_BLOCK: Final = re.compile(r"@[^{};]*+((?>;|\{(?>[^{}]*+\{[^{}]*+\})*+[^{}]*+\}?))?+")
+_RULE: Final = re.compile(r"([^{}]++)(?>\{([^{}]*+)\})?+")
 _COMPOUND: Final = (
-    r"(?:[a-zA-Z][a-zA-Z0-9]*+(?:[.#]-?[_a-zA-Z][\w-]*+){0,3}+|(?:[.#]-?[_a-zA-Z][\w-]*+){1,3}+)"
+    r"(?:[a-zA-Z][a-zA-Z0-9]*+(?>[.#]-?[_a-zA-Z][\w-]*+){0,3}+|(?>[.#]-?[_a-zA-Z][\w-]*+){1,3}+)"
 )
 _SELECTOR: Final = re.compile(rf"{_COMPOUND}(?:(?:\s*>\s*|\s+){_COMPOUND}){{0,4}}", re.ASCII)
 _ELEMENT: Final = re.compile(r"(?:^|[\s>])[a-zA-Z]")

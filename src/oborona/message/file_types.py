@@ -69,7 +69,7 @@ for _magic, _kind in _MAGIC:
 # ISO 14496-12 s4.3
 _BRANDS: Final = {b"heic": "heic", b"heix": "heic", b"mif1": "heic", b"avif": "avif"}
 _MARKUP: Final = re.compile(
-    rb"\s*+(?:(?><!--.{0,600}?-->\s*+)|(?><\?xml.{0,200}?\?>\s*+)|<!doctype\s++(?!html)[^>]{0,300}+>\s*+){0,4}+"
+    rb"\s*+(?>(?><!--.{0,600}?-->\s*+)|(?><\?xml.{0,200}?\?>\s*+)|<!doctype\s++(?!html)[^>]{0,300}+>\s*+){0,4}+"
     rb"<(!doctype\s+html|html|head|body|script|iframe|h1|div|font|table|a|style|title|meta|base|form|center|p|br|img|svg)[\s/>]",
     re.IGNORECASE | re.DOTALL,
 )

@@ -22,7 +22,7 @@ _number: Final = int.from_bytes
 _OWN: Final = (1 << 64) - 1 & ~PAIR_MASK  # of a pair's hash: what is not its U's
 
 MIN_KEY: Final = 16  # octets of the secret: 128 bits cannot be tried
-LAST_TYPE: Final = 75  # the highest number that is given or set aside
+LAST_TYPE: Final = 77  # the highest number that is given or set aside
 
 
 class ShingleType(IntEnum):
@@ -102,6 +102,8 @@ class ShingleType(IntEnum):
     LANGUAGE = 73
     ACCOUNT_IP = 74
     ACCOUNT_IPS = 75
+    FLOW_DESTINATION = 76
+    FLOW_DESTINATIONS = 77
 
 
 class ShingleTypeInfo(NamedTuple):
@@ -302,6 +304,12 @@ TYPES: Final[dict[ShingleType, ShingleTypeInfo]] = {
     ),
     ShingleType.ACCOUNT_IPS: ShingleTypeInfo(
         "AccountIps", "unique pairs", "client addresses per login"
+    ),
+    ShingleType.FLOW_DESTINATION: ShingleTypeInfo(
+        "FlowDestination", "unique pairs", "address of a machine of ours and where it sent mail"
+    ),
+    ShingleType.FLOW_DESTINATIONS: ShingleTypeInfo(
+        "FlowDestinations", "unique pairs", "where a machine of ours sent mail, per its address"
     ),
 }
 """Every type with its name, group and meaning"""

@@ -25,8 +25,8 @@ from oborona.message.rfc2047 import decode_words
 # 50
 MAX_NAME: Final = 200
 # Possessive: what may be taken back costs 40 octets of memory for each line of a field.
-_FIELD: Final = re.compile(rb"([!-9;-~]++)[ \t]*+:[ \t]*+([^\n]*+(?:\n[ \t][^\n]*+)*+)\n?+")
-_FIELDS: Final = re.compile(rb"(?:[!-9;-~]++[ \t]*+:[^\n]*+(?:\n[ \t][^\n]*+)*+\n?+)++")
+_FIELD: Final = re.compile(rb"([!-9;-~]++)[ \t]*+:[ \t]*+([^\n]*+(?>\n[ \t][^\n]*+)*+)\n?+")
+_FIELDS: Final = re.compile(rb"(?>[!-9;-~]++[ \t]*+:[^\n]*+(?>\n[ \t][^\n]*+)*+\n?+)++")
 _MBOX_LINE: Final = re.compile(rb">?From [^\n]*\n?")
 _CHARSET: Final = re.compile(rb"charset\s*=\s*\"?\s*([a-zA-Z0-9_:.-]{1,40})", re.IGNORECASE)
 _FOLD: Final = re.compile(r"[\r\n]+[ \t]*")

@@ -33,14 +33,14 @@ def looks_like(host: str) -> str:
     """
     if host.isascii() and "xn--" not in host:
         return ""
-    labels = [_shown(label) for label in host.split(".")]
+    labels = [shown_label(label) for label in host.split(".")]
     foreign_suffix = not labels[-1].isascii()
     if not any(_mixed(label) or (not foreign_suffix and _painted(label)) for label in labels):
         return ""
     return normalise(".".join(labels))
 
 
-def _shown(label: str) -> str:
+def shown_label(label: str) -> str:
     """Return a label as a reader sees it; as it is when it cannot be decoded (RFC 3492)."""
     if not label.startswith("xn--"):
         return label

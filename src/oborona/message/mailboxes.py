@@ -27,11 +27,11 @@ _BARE: Final = re.compile(r"\s*([^\s\"<>(),:;@]+)@([\w.-]+)\s*$")
 _TOKEN: Final = (
     # possessive, and nothing fails at the end of the text: no octet is looked at again and again
     re.compile(
-        r"\"((?:[^\"\\]++|\\.)*+)(?:\"|\\?$)"  # 1 quoted string
+        r"\"((?>[^\"\\]++|\\.)*+)(?:\"|\\?$)"  # 1 quoted string
         r"|<([^<>]*)(?:>|$)"  # 2 angle address
         r"|([,;])"  # 3 separator
         # 4 comment, innermost; with 25 escapes, or it is text
-        r"|\(((?:[^()\\]++|\\.){0,50}+)(?:\)|\\?$)"
+        r"|\(((?>[^()\\]++|\\.){0,50}+)(?:\)|\\?$)"
         r"|([^\",;<(]+|.)",  # 5 other
         re.DOTALL,
     )

@@ -96,7 +96,7 @@ _LINED: Final = re.compile(
 )
 _OVERRIDE: Final = "\u202e"
 _TURNED: Final = re.compile("\u202e([^\u202c\u202d\u202e\n]*+)\u202c?")
-_HYPHEN: Final = re.compile(f"[{_ANY}]++(?:\u00ad++[{_ANY}]++)++")
+_HYPHEN: Final = re.compile(f"[{_ANY}]++(?>\u00ad++[{_ANY}]++)++")
 _LONELY: Final = re.compile(
     f"(?<![{_ANY}])[{_ANY}]\u00ad(?=[{_ANY}])|(?<=\u00ad)[{_ANY}](?![{_ANY}])"
 )

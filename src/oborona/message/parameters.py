@@ -22,7 +22,7 @@ from oborona.message.rfc2047 import decode_words
 
 _SEPARATORS: Final = re.compile(r"[;\s]*")
 _PARAMETER: Final = re.compile(  # possessive: nothing is tried twice
-    r"([^\s=;\"]{1,60}+)\s*+=\s*+(?:\"((?:[^\"\\]++|\\.)*+)(?:\"|\\?$)|([^;]*+))",
+    r"([^\s=;\"]{1,60}+)\s*+=\s*+(?:\"((?>[^\"\\]++|\\.)*+)(?:\"|\\?$)|([^;]*+))",
     re.DOTALL,
 )
 _CONTINUATION: Final = re.compile(r"([^*]+)\*(?:(\d{1,2})(\*)?)?$")

@@ -15,13 +15,13 @@ from oborona.message.findings import Findings
 _ANY: Final = "-----BEGIN PGP "
 _ENCRYPTED: Final = re.compile(r"^-----BEGIN PGP MESSAGE-----[ \t]*$", re.MULTILINE)
 _OPENING: Final = re.compile(
-    r"^-----BEGIN PGP SIGNED MESSAGE-----[ \t]*+\n(?:[A-Za-z-]{1,40}+: [^\n]*+\n)*+\n?+",
+    r"^-----BEGIN PGP SIGNED MESSAGE-----[ \t]*+\n(?>[A-Za-z-]{1,40}+: [^\n]*+\n)*+\n?+",
     re.MULTILINE,
 )
 _SIGNATURE: Final = re.compile(
-    r"^-----BEGIN PGP SIGNATURE-----[ \t]*+\n(?:[A-Za-z-]{1,40}+: "
-    r"[^\n]*+\n)*+\n?+(?:[A-Za-z0-9+/=]{1,80}+(?:\n|\Z))*+"
-    r"(?:-----END PGP SIGNATURE-----[ \t]*+\n?+)?+",
+    r"^-----BEGIN PGP SIGNATURE-----[ \t]*+\n(?>[A-Za-z-]{1,40}+: "
+    r"[^\n]*+\n)*+\n?+(?>[A-Za-z0-9+/=]{1,80}+(?:\n|\Z))*+"
+    r"(?>-----END PGP SIGNATURE-----[ \t]*+\n?+)?+",
     re.MULTILINE,
 )
 # s7.1: put before lines that begin with a dash

@@ -17,8 +17,8 @@ _FILE: Final = re.compile(
     # What follows a head always matches, to the end of the text at most: else each of many heads
     # would be tried to the end.
     (
-        rb"^=ybegin [^\n]{0,200}?\bname=([^\n]{1,255})\n(?:=ypart "
-        rb"[^\n]*+\n)?+((?:(?!=yend)[^\n]++\n?+|\n)*+)(?:=yend[^\n]*+\n?+)?+"
+        rb"^=ybegin [^\n]{0,200}?\bname=([^\n]{1,255})\n(?>=ypart "
+        rb"[^\n]*+\n)?+((?>(?!=yend)[^\n]++\n?+|\n)*+)(?>=yend[^\n]*+\n?+)?+"
     ),
     re.MULTILINE,
 )

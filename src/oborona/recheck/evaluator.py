@@ -16,6 +16,7 @@ import msgspec
 
 from oborona.journal.entry import JournalEntry
 from oborona.policy.facts import Facts, with_values
+from oborona.policy.final_table import FinalMode
 from oborona.policy.groups import uncapped_hit
 from oborona.policy.karma import KARMA
 from oborona.policy.load import Policy
@@ -85,8 +86,9 @@ class RuleIndex:
                 high += table.worst if table.mode is RuleMode.LIVE else 0.0
                 continue
             rule = self.rules.get(name)
-            mode = self.policy.final.mode if rule is None else rule.mode
-            if mode is RuleMode.LIVE:
+            if rule is None and self.policy.final.mode is FinalMode.SHADOW:  # of the models
+                high += self.policy.final.shipped_points_confirmed
+            elif rule is None or rule.mode is RuleMode.LIVE:
                 score = None if rule is None or isinstance(rule.score, str) else rule.score
                 low += -MAX_SCORE if score is None else min(0.0, score)
                 high += MAX_SCORE if score is None else max(0.0, score)

@@ -24,7 +24,7 @@ from oborona.errors import StoreError
 from oborona.sqlite_file import SharedSqliteFile, SqliteFileDamaged
 from oborona.telemetry.log import event
 
-LOOK_S: Final = 0.25  # between looks: what is changed holds in all processes within half a second
+LOOK_S: Final = 0.4  # between looks: what is changed holds in all processes within half a second
 READ_WHOLE: Final = -1  # instead of a version
 _AT_ONCE: Final = 500  # rows
 

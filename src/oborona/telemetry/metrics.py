@@ -25,6 +25,7 @@ from prometheus_client.exposition import generate_latest
 from oborona.metrics import REGISTRY, Counter, Gauge, Histogram, Labels, MetricsSnapshot
 from oborona.store_birth import StoreBirthRecord
 from oborona.telemetry.status import (
+    FlowStatus,
     IntakeStatus,
     PolicyStatus,
     ReaderStatus,
@@ -78,6 +79,7 @@ def exposition(
     second: RecheckStatus | None = None,
     stores: Mapping[str, StoreBirthRecord] = MappingProxyType({}),
     services: Sequence[ServiceStatus] = (),
+    flows: FlowStatus | None = None,
 ) -> bytes:
     """Return the metrics of all processes, and of the stores, as text.
 
@@ -96,6 +98,7 @@ def exposition(
         ("trainer", trainer),
         ("intake", intake),
         ("recheck", second),
+        ("flows", flows),
     ):
         snapshots[process] = [] if status is None else [((), status.metrics)]
     registry = CollectorRegistry()

@@ -80,6 +80,15 @@ class RecheckStatus(msgspec.Struct, frozen=True, kw_only=True):
     trouble: str = ""  # what can't be done; empty = nothing
 
 
+class FlowStatus(msgspec.Struct, frozen=True, kw_only=True):
+    """The words of the process that counts flows of SMTP."""
+
+    pid: int
+    time: float  # when it was written, Unix seconds
+    metrics: MetricsSnapshot
+    trouble: str = ""  # why files wait; empty = they do not
+
+
 class ServiceStatus(msgspec.Struct, frozen=True, kw_only=True):
     """The words of a supervisor."""
 
@@ -123,10 +132,18 @@ class TrainerStatus(msgspec.Struct, frozen=True, kw_only=True):
     events_trouble: str = ""  # why nothing that people say is decided; empty = it is
 
 
-ProcessStatus = ReaderStatus | TrainerStatus | PolicyStatus | IntakeStatus | RecheckStatus
+ProcessStatus = (
+    ReaderStatus | TrainerStatus | PolicyStatus | IntakeStatus | RecheckStatus | FlowStatus
+)
 """What those say of which a machine has one."""
 _ProcessStatus = TypeVar(
-    "_ProcessStatus", ReaderStatus, TrainerStatus, PolicyStatus, IntakeStatus, RecheckStatus
+    "_ProcessStatus",
+    ReaderStatus,
+    TrainerStatus,
+    PolicyStatus,
+    IntakeStatus,
+    RecheckStatus,
+    FlowStatus,
 )
 _FILES: Final[dict[type[ProcessStatus], str]] = {
     ReaderStatus: "reader",
@@ -134,6 +151,7 @@ _FILES: Final[dict[type[ProcessStatus], str]] = {
     PolicyStatus: "policy",
     IntakeStatus: "intake",
     RecheckStatus: "recheck",
+    FlowStatus: "flows",
 }
 """Who says what → the file in the folder."""
 

@@ -20,6 +20,7 @@ from tests.cli.journaled import LINKS, LOTTERY, WORDS, journal, letter, policy, 
 KEYS = {
     "id", "file", "time", "queue_id", "client", "helo", "sender", "recipients", "login", "subject", "message_id", "size", "then", "now",
     "no_now", "late", "counts", "changed_verdict", "changed_rules", "changed_facts", "feedback", "moves", "content_model", "final_model",
+    "shipped_model",
 }  # fmt: skip
 SIDE = {
     "verdict", "score", "line", "decided_by", "would", "policy", "lines", "rules", "findings", "facts", "model", "not_judged", "possible",

@@ -130,7 +130,7 @@ def test_from_two_folders_to_a_model_in_force_and_back(
     run("model", "final", "install", "a.model")
     assert (state / state_files.FINAL_MODEL).read_bytes() == (tmp_path / "a.model").read_bytes()
     told = json.loads(run("model", "final", "status", "--json").stdout)
-    assert told["mode"] == "shadow"
+    assert (told["mode"], told["live"]) == ("auto", False)
     assert told["summary"]["spam"] + told["summary"]["ham"] == 500
     assert told["summary"]["final"]["loss"] < 10
     assert told["model"] in run("model", "final", "status").stdout
@@ -141,6 +141,7 @@ def test_from_two_folders_to_a_model_in_force_and_back(
     run("model", "final", "rollback")
     assert (state / state_files.FINAL_MODEL).read_bytes() == (tmp_path / "b.model").read_bytes()
     run("model", "final", "remove")
+    assert json.loads(run("model", "final", "status", "--json").stdout)["model"] is None
     assert not (state / state_files.FINAL_MODEL).exists()
     run("model", "final", "rollback")
     assert (

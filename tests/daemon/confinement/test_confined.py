@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from oborona.daemon.confinement.kinds import ProcessKind
+from oborona.daemon.confinement.kinds import STARTS_PROGRAMS, ProcessKind
 from tests.peers.oborona import Oborona
 from tests.whole.gate import eventually
 
@@ -39,7 +39,7 @@ def victim() -> Iterator[subprocess.Popen[bytes]]:
 
 
 @needs_filters
-@pytest.mark.parametrize("kind", [kind for kind in ProcessKind if kind is not ProcessKind.READER])
+@pytest.mark.parametrize("kind", [kind for kind in ProcessKind if kind not in STARTS_PROGRAMS])
 def test_nobody_is_harmed_and_nothing_gained(
     kind: ProcessKind, victim: subprocess.Popen[bytes]
 ) -> None:
@@ -78,7 +78,16 @@ def serving(oborona: Oborona) -> dict[str, str]:
 def test_every_process_of_the_service_is_filtered(confined: bool) -> None:
     ours = filters(Path("/proc/self/status"))  # as in a container
     with Oborona({"worker.processes": 2, "confine.system_calls": str(confined).lower()}) as oborona:
-        every = {"worker-0", "worker-1", "policy", "writer", "keeper", "reader", "trainer"}
+        every = {
+            "worker-0",
+            "worker-1",
+            "policy",
+            "writer",
+            "keeper",
+            "reader",
+            "trainer",
+            "final-trainer",
+        }
         # mail does not wait for all of them
         eventually(lambda: every <= serving(oborona).keys(), 60)
         for name, pid in serving(oborona).items():

@@ -13,7 +13,7 @@ import socket
 
 import pytest
 
-from oborona.daemon.confinement.kinds import ProcessKind, call_grants
+from oborona.daemon.confinement.kinds import STARTS_PROGRAMS, ProcessKind, call_grants
 from oborona.daemon.confinement.seccomp import filter_program
 from oborona.daemon.confinement.system_calls import LAST_KNOWN, NUMBERS
 from tests.daemon.confinement.attacks import CALLS
@@ -21,7 +21,7 @@ from tests.daemon.confinement.machine import answer
 
 OWN, OTHER = 4711, 4712
 MACHINES = [(0, 0xC000003E), (1, 0xC00000B7)]  # column, AUDIT_ARCH_*
-SERVING = [kind for kind in ProcessKind if kind not in (ProcessKind.PICTURE, ProcessKind.READER)]
+SERVING = [kind for kind in ProcessKind if kind not in {ProcessKind.PICTURE, *STARTS_PROGRAMS}]
 CLONE_THREAD, CLONE_VM, CLONE_NEWUSER, CLONE_NEWNET = 0x10000, 0x100, 0x10000000, 0x40000000
 
 pytestmark = pytest.mark.parametrize("machine", MACHINES, ids=["x86-64", "arm64"])
@@ -102,7 +102,7 @@ def test_threads_are_started_and_no_processes(kind: ProcessKind, machine: tuple[
     )
 
 
-@pytest.mark.parametrize("kind", [kind for kind in ProcessKind if kind is not ProcessKind.READER])
+@pytest.mark.parametrize("kind", [kind for kind in ProcessKind if kind not in STARTS_PROGRAMS])
 def test_no_memory_becomes_executable_that_was_written(
     kind: ProcessKind, machine: tuple[int, int]
 ) -> None:
@@ -113,7 +113,7 @@ def test_no_memory_becomes_executable_that_was_written(
 
 
 def test_connections_are_of_the_families_that_a_kind_needs(machine: tuple[int, int]) -> None:
-    for kind in (*SERVING, ProcessKind.READER):
+    for kind in (*SERVING, *STARTS_PROGRAMS):
         assert asked(kind, machine, "socket", socket.AF_UNIX) == 0
         far = (
             0

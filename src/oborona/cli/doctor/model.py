@@ -10,43 +10,76 @@ from collections.abc import Iterator
 from oborona import state_files
 from oborona.cli.context import CliContext
 from oborona.cli.doctor.report import CheckReport, CheckState
+from oborona.cli.model.final_status import STANDINGS, InstalledModels, installed_models
+from oborona.cli.model.final_training_status import training_state, when_next
 from oborona.daemon.trainer.process import WAITING as EVENTS_WAITING
 from oborona.daemon.trainer.trainer import WORDS
-from oborona.errors import OboronaError, StoreError
+from oborona.errors import StoreError
 from oborona.feedback.label_store import LabelStore
 from oborona.feedback.weights_file import WeightsFile
-from oborona.policy.fact_table import SCHEMA
-from oborona.policy.models.final.file import decode, version
-from oborona.policy.models.final.model import Forest
+from oborona.policy.final_table import FinalTable
 from oborona.stores.content_model import WRONG
-from oborona.stores.final_model import read
+from oborona.stores.final_model import SHIPPED_FILE
 from oborona.telemetry import status
 
 
 def final(context: CliContext) -> Iterator[CheckReport]:
-    """Look at the final model, if there is one, and at the workers that use it."""
-    path = context.state / state_files.FINAL_MODEL
+    """Look at the final models, and at the workers that use them."""
     try:
-        octets = read(path)
-        if octets is None:
-            return
-        Forest(decode(octets), SCHEMA)
-    except OboronaError as error:
-        reason = str(error) if str(path) in str(error) else f"{path}: {error}"
-        yield CheckReport("final model", CheckState.FAIL, reason)
+        models = installed_models(context.state)
+    except StoreError as error:
+        yield CheckReport("final model", CheckState.FAIL, str(error))
         return
-    yield CheckReport("final model", CheckState.OK, f"{path}: version {version(octets)}")
+    yield _shipped(models, context.policy().final)
+    yield _training(context)
+    own = "" if models.own is None else models.own.version
+    if models.own is not None:
+        yield CheckReport("final model", CheckState.OK, f"{models.own.path}: version {own}")
     for worker in status.read_workers(context.state, time.time()):
         if worker.final_wrong:
             yield CheckReport(
                 "final model", CheckState.FAIL, f"worker {worker.worker}: {worker.final_wrong}"
             )
-        elif worker.final != version(octets):
+        elif worker.final != own:
             yield CheckReport(
                 "final model",
                 CheckState.WARN,
                 f"worker {worker.worker} does not use it yet: it looks every second",
             )
+
+
+def _shipped(models: InstalledModels, table: FinalTable) -> CheckReport:
+    if models.shipped is None:
+        return CheckReport(
+            "shipped model", CheckState.WARN, f"{SHIPPED_FILE} is missing: install Oborona again"
+        )
+    return CheckReport(
+        "shipped model",
+        CheckState.OK,
+        f"version {models.shipped.version} adds at most {models.most(table):g} points; "
+        f"{STANDINGS[models.standing]}",
+    )
+
+
+def _training(context: CliContext) -> CheckReport:
+    settings = context.loaded.settings.final_training
+    try:
+        training = training_state(context.state, settings, time.time())
+    except StoreError as error:
+        return CheckReport("final training", CheckState.FAIL, str(error))
+    if not settings.enabled:
+        return CheckReport("final training", CheckState.OK, "switched off")
+    if training.record.failed:
+        return CheckReport(
+            "final training",
+            CheckState.WARN,
+            f"the last one failed, what is in force stays: {training.record.failed}",
+        )
+    if training.lacks:
+        return CheckReport("final training", CheckState.OK, f"none: {training.lacks}")
+    last = training.record.last
+    found = "none yet" if last is None else f"last found {last.comparison.result}"
+    return CheckReport("final training", CheckState.OK, f"{found}; next: {when_next(training)}")
 
 
 def model(context: CliContext) -> Iterator[CheckReport]:

@@ -19,7 +19,7 @@ from oborona.cli import find
 from oborona.cli.context import CliContext, pass_cli_context
 from oborona.cli.envelope import asks_dns, pass_envelope
 from oborona.cli.explain import journal_entry
-from oborona.cli.explain.contributions import content_parts, final_parts
+from oborona.cli.explain.contributions import content_parts, final_parts, shipped_parts
 from oborona.cli.explain.elements import (
     by_name,
     lines_of,
@@ -83,7 +83,8 @@ async def explain_message(
         ),
         counts=piece_counts(pieces, rows_then((), pieces), await rows_now(site, pieces, now)),
         content_model=content_parts(site.content, message, envelope, result.opinion),
-        final_model=final_parts(site.final, result.facts, result.verdict.rules),
+        final_model=final_parts(site.final, result.facts, result.verdict.rules, result.policy),
+        shipped_model=shipped_parts(site.final, result.facts, result.verdict.rules, result.policy),
     )
 
 

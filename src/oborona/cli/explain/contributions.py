@@ -10,34 +10,66 @@ from typing import Any, Final
 import msgspec
 
 from oborona.message.model import Message
+from oborona.policy.disclosure import public_hits
 from oborona.policy.facts import Facts
+from oborona.policy.karma import KARMA
+from oborona.policy.load import Policy
 from oborona.policy.models.content.explanation import explain
-from oborona.policy.models.final.features import NAME
-from oborona.policy.models.final.model import Forest
+from oborona.policy.models.final.features import MODELS
+from oborona.policy.models.final.law import log_odds
+from oborona.policy.models.final.model import FinalExplanation
 from oborona.policy.models.opinion import ContentOpinion
 from oborona.policy.models.ports import ContentModel, FinalModel
 from oborona.recheck.facts_at_delivery import readable
 from oborona.stores.content_model import FollowedContentModel
+from oborona.stores.final_model import FollowedFinalModel
 from oborona.types import Envelope, RuleHit
 
 MOST: Final = 20  # features, heaviest first
 
 
-def final_parts(final: FinalModel, facts: Facts, hits: Sequence[RuleHit]) -> dict[str, Any] | None:
-    """Return the final model's probability, and the features that added most to its log-odds.
+def final_parts(
+    final: FinalModel, facts: Facts, hits: Sequence[RuleHit], policy: Policy
+) -> dict[str, Any] | None:
+    """Return the probability that the site's own model in force gives a message, and the features
+    that it comes from.
 
     None where there is none in force.
 
     Args:
         final: of the site.
         facts: of the message.
-        hits: of its verdict; the model does not see its own.
+        hits: of its verdict; the model sees neither its own, nor karma's, nor what is private.
+        policy: that it was judged by.
     """
-    forest = getattr(final, "forest", None)
-    if not isinstance(forest, Forest):
+    if not isinstance(final, FollowedFinalModel) or final.forest is None:
         return None
-    plain, _ = readable(facts)
-    why = forest.why(plain, [hit for hit in hits if hit.name != NAME])
+    plain, seen = readable(facts)[0], _seen(hits, policy)
+    beside = final.beside(plain, seen, policy.final, policy.verdict)
+    return _parts(final.forest.why(plain, seen, beside))
+
+
+def shipped_parts(
+    final: FinalModel, facts: Facts, hits: Sequence[RuleHit], policy: Policy
+) -> dict[str, Any] | None:
+    """Return the log-odds that the model that comes with Oborona adds to those of the rules, and
+    the features that they are of; the arguments of `final_parts`.
+
+    None where there is none.
+    """
+    if not isinstance(final, FollowedFinalModel) or final.shipped is None:
+        return None
+    parts = _parts(final.shipped.why(readable(facts)[0], _seen(hits, policy)))
+    parts["log_odds"] = log_odds(parts.pop("probability"))
+    return parts
+
+
+def _seen(hits: Sequence[RuleHit], policy: Policy) -> list[RuleHit]:
+    unseen = {*MODELS, KARMA}
+    return public_hits([hit for hit in hits if hit.name not in unseen], policy)
+
+
+def _parts(why: FinalExplanation) -> dict[str, Any]:
     parts: dict[str, Any] = msgspec.to_builtins(why)
     parts["parts"] = parts["parts"][:MOST]
     return parts

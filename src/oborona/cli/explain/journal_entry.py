@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 
 import click
 
-from oborona.cli.explain.contributions import final_parts
+from oborona.cli.explain.contributions import final_parts, shipped_parts
 from oborona.cli.explain.elements import (
     by_name,
     lines_of,
@@ -89,7 +89,10 @@ async def explain_entry(
         ),
         final_model=None
         if rejudged is None
-        else final_parts(site.final, rejudged.facts, rejudged.verdict.rules),
+        else final_parts(site.final, rejudged.facts, rejudged.verdict.rules, policy),
+        shipped_model=None
+        if rejudged is None
+        else shipped_parts(site.final, rejudged.facts, rejudged.verdict.rules, policy),
         **changes(then, side),
     )
 

@@ -87,8 +87,10 @@ class VerdictExplanation(msgspec.Struct, frozen=True, kw_only=True):
     moves: tuple[CopyMove, ...] = ()  # what the second look did with its copies, in order
     # margin, its parts by view, and the runs and traits that pulled most
     content_model: dict[str, Any] | None = None
-    # probability, mean, and the features that pulled most
+    # of the site's own: probability, mean, and the features that pulled most
     final_model: dict[str, Any] | None = None
+    # of the one that comes with Oborona: log-odds that it adds to the rules, and the same
+    shipped_model: dict[str, Any] | None = None
 
 
 def changes(then: VerdictSide | None, now: VerdictSide | None) -> dict[str, Any]:

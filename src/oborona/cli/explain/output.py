@@ -4,6 +4,7 @@ what changed marked.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, Final
 
 from rich.table import Table
@@ -246,18 +247,30 @@ def _models(console: Terminal, explanation: VerdictExplanation) -> None:
             table.add_row(part["view"], plain(part["what"]), f"{part['part']:+.3f}")
         table.add_row("", "all others", f"{explanation.content_model['rest']:+.3f}")
         console.print(table, highlight=False)
-    if explanation.final_model is not None:
-        line = (
-            f"final model: {explanation.final_model['probability']:.4f} spam; before anything is "
-            f"known, log-odds {explanation.final_model['mean']:.2f}"
+    if explanation.shipped_model is not None:
+        _features(
+            console,
+            f"model that comes with Oborona: adds log-odds {explanation.shipped_model['log_odds']:.2f} "
+            f"to those of the rules",
+            explanation.shipped_model,
         )
-        table = Table("feature", title=line, title_justify="left")
-        table.add_column("value", justify="right")
-        table.add_column("log-odds", justify="right")
-        for part in explanation.final_model["parts"]:
-            value = "none" if part["value"] is None else f"{part['value']:g}"
-            table.add_row(plain(part["feature"]), value, f"{part['log_odds']:+.2f}")
-        console.print(table, highlight=False)
+    if explanation.final_model is not None:
+        _features(
+            console,
+            f"final model: {explanation.final_model['probability']:.4f} spam",
+            explanation.final_model,
+        )
+
+
+def _features(console: Terminal, word: str, model: Mapping[str, Any]) -> None:
+    line = f"{word}; before anything is known, log-odds {model['mean']:.2f}"
+    table = Table("feature", title=line, title_justify="left")
+    table.add_column("value", justify="right")
+    table.add_column("log-odds", justify="right")
+    for part in model["parts"]:
+        value = "none" if part["value"] is None else f"{part['value']:g}"
+        table.add_row(plain(part["feature"]), value, f"{part['log_odds']:+.2f}")
+    console.print(table, highlight=False)
 
 
 def _facts(console: Terminal, explanation: VerdictExplanation) -> None:

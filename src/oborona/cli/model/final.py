@@ -1,29 +1,35 @@
-"""`oborona model final`: which final model is in force, and putting another in its place."""
+"""`oborona model final`: which final models are in force, and putting others in their place."""
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+import time
 from pathlib import Path
-from typing import Final
 
 import click
 import msgspec
-from rich.table import Table
 
 from oborona import state_files
 from oborona.atomic_file import write_atomically
 from oborona.cli.context import CliContext, pass_cli_context
+from oborona.cli.model.final_status import MODES, as_data, installed_models, show, usable
+from oborona.cli.model.final_training_status import (
+    show_training,
+    training_data,
+    training_state,
+)
 from oborona.cli.output import echo, echo_json
 from oborona.cli.owner import as_owner_of
-from oborona.cli.terminal import Terminal, plain
-from oborona.errors import OboronaError, StoreError
-from oborona.policy.fact_table import SCHEMA
-from oborona.policy.models.final.file import TrainedModel, decode, version
-from oborona.policy.models.final.model import Forest
-from oborona.policy.models.final.summary import CatchRate, TrainingSummary
+from oborona.cli.terminal import Terminal
+from oborona.errors import OboronaError
+from oborona.policy.models.final.file import version
 from oborona.stores.final_model import read
-
-SHOWN: Final = 15  # features
+from oborona.stores.final_training_record import (
+    hold_model,
+    install_model,
+    installed_version,
+    replacing,
+    write_record,
+)
 
 
 class MissingModelError(OboronaError):
@@ -39,131 +45,104 @@ def final() -> None:
 @click.option("--json", "as_json", is_flag=True, help="One JSON object.")
 @pass_cli_context
 def status(context: CliContext, *, as_json: bool) -> None:
-    """Show the model in force, how it was found to judge, and what the policy lets it do."""
+    """Show the models in force, which decides and why, and when the site's own is trained next."""
+    models = installed_models(context.state)
     table = context.policy().final
-    octets = read(context.state / state_files.FINAL_MODEL)
-    if octets is None:
-        echo_json({"model": None}) if as_json else echo(
-            "no final model: the score of the rules decides"
-        )
-        return
-    model = _usable(octets, context.state / state_files.FINAL_MODEL)
+    training = training_state(context.state, context.loaded.settings.final_training, time.time())
     if as_json:
-        summary = msgspec.to_builtins(model.summary)
-        report = {
-            "model": version(octets),
-            "trained_at": model.trained_at,
-            "policy": model.policy,
-            "summary": summary,
-        }
-        echo_json({**report, "mode": table.mode, "spam": table.spam, "reject": table.reject})
-        return
-    moment = datetime.fromtimestamp(model.trained_at, UTC).isoformat(sep=" ", timespec="minutes")
-    summary = model.summary
-    echo(
-        f"model {version(octets)}, trained at {moment} UTC by {plain(summary.software)} "
-        f"under policy {plain(model.policy)}"
-    )
-    refuses = f"p={table.reject:g} refuses" if table.reject else "it never refuses"
-    echo(f"{table.mode}: p={table.spam:g} is spam, {refuses}")
-    console = Terminal()
-    shown = Table("on mail that came later", "rules alone", "final model")
-    for row in quality_rows(summary):
-        shown.add_row(*row)
-    console.print(shown)
-    weights = Table("feature", "importance")
-    for name, share in summary.importance[:SHOWN]:
-        weights.add_row(plain(name), f"{share:.1%}")
-    console.print(weights)
+        echo_json({**as_data(models, table), "training": training_data(training)})
+    else:
+        show(Terminal(), models, table)
+        show_training(training, models)
 
 
 @final.command()
 @click.argument("file", type=click.Path(path_type=Path, dir_okay=False, exists=True))
 @pass_cli_context
 def install(context: CliContext, file: Path) -> None:
-    """Put a trained model in force; running workers follow within two seconds. The one before it is
-    kept.
+    """Put a trained model in force; running workers follow within two seconds. The site's own
+    before it is kept, and nothing that trains itself takes its place until `auto`. One that adds to
+    the rules takes the place of the one that came.
     """
     octets = read(file)
     if octets is None:
         raise MissingModelError(f"{file}: no such file")
-    _usable(octets, file)
-    with as_owner_of(context.state):
-        before = read(context.state / state_files.FINAL_MODEL)
-        if before == octets:
-            echo(f"model {version(octets)} is in force already")
-            return
-        if before is not None and _is_model(before):
-            write_atomically(context.state / state_files.FINAL_MODEL_BEFORE, before)
-        write_atomically(context.state / state_files.FINAL_MODEL, octets)
-    echo(f"model {version(octets)} is in force, {context.policy().final.mode}")
+    if usable(octets, file).points:
+        with as_owner_of(context.state), replacing(context.state):
+            write_atomically(context.state / state_files.FINAL_SHIPPED, octets)
+        echo(f"model {version(octets)} adds to the rules")
+        return
+    with as_owner_of(context.state), replacing(context.state) as record:
+        new = install_model(context.state, octets)
+        hold_model(context.state, record, "install", time.time())
+    if new:
+        echo(f"model {version(octets)} is installed, {MODES[context.policy().final.mode]}")
+    else:
+        echo(f"model {version(octets)} is in force already")
 
 
 @final.command()
 @pass_cli_context
 def rollback(context: CliContext) -> None:
-    """Put the model before this one in force again; twice is as before."""
-    with as_owner_of(context.state):
+    """Put the model before this one in force again, and keep it there until `auto`; twice is as
+    before. One that had decided decides again.
+    """
+    with as_owner_of(context.state), replacing(context.state) as record:
         before, now = (
             read(context.state / state_files.FINAL_MODEL_BEFORE),
             read(context.state / state_files.FINAL_MODEL),
         )
         if before is None:
             raise MissingModelError("no model was in force before this one")
-        _usable(before, context.state / state_files.FINAL_MODEL_BEFORE)
+        usable(before, context.state / state_files.FINAL_MODEL_BEFORE)
         if now is not None:
             write_atomically(context.state / state_files.FINAL_MODEL_BEFORE, now)
         write_atomically(context.state / state_files.FINAL_MODEL, before)
+        hold_model(context.state, record, "rollback", time.time())
     echo(f"model {version(before)} is in force again")
 
 
 @final.command()
+@click.option("--shipped", is_flag=True, help="The one that stands in place of the one that came.")
 @pass_cli_context
-def remove(context: CliContext) -> None:
-    """Take the model away: the score of the rules decides. It is kept for `rollback`."""
-    with as_owner_of(context.state):
+def remove(context: CliContext, *, shipped: bool) -> None:
+    """Take the site's own model away: the rules and what comes with Oborona decide, until `auto`.
+    It is kept for `rollback`.
+    """
+    with as_owner_of(context.state), replacing(context.state) as record:
+        if shipped:
+            _remove_shipped(context.state / state_files.FINAL_SHIPPED)
+            return
         now = read(context.state / state_files.FINAL_MODEL)
         if now is None:
-            raise MissingModelError("no final model is in force")
+            raise MissingModelError("no final model of the site's own is installed")
         write_atomically(context.state / state_files.FINAL_MODEL_BEFORE, now)
         (context.state / state_files.FINAL_MODEL).unlink()
-    echo("no final model: the score of the rules decides")
+        hold_model(context.state, record, "remove", time.time())
+    echo("no final model of the site's own: rules and the model that comes with Oborona decide")
 
 
-def quality_rows(summary: TrainingSummary) -> list[tuple[str, str, str]]:
-    """Return how score and model were found to judge, as rows of a table."""
-    if summary.score is None or summary.final is None:
-        return []
-    rows = [
-        ("(1-ROCA)%, smaller is better", f"{summary.score.loss:.3f}", f"{summary.final.loss:.3f}")
-    ]
-    for first, second in zip(summary.score.catches, summary.final.catches, strict=False):
-        rows.append(
-            (f"spam caught, {first.lost:.1%} false positives", _shown(first), _shown(second))
-        )
-    return rows
-
-
-def _shown(catch: CatchRate) -> str:
-    return f"{catch.caught:.1%} ({catch.low:.1%} to {catch.high:.1%})"
-
-
-def _is_model(octets: bytes) -> bool:
-    """Tell whether a file holds a model: what does not is not worth going back to."""
-    try:
-        decode(octets)
-    except OboronaError:
-        return False
-    return True
-
-
-def _usable(octets: bytes, path: Path) -> TrainedModel:
-    """Return the model of a file, if it can be put in force here.
-
-    Raises:
-        StoreError: it can't; the text names the file and says why.
+@final.command()
+@pass_cli_context
+def auto(context: CliContext) -> None:
+    """Let the model that trains itself take the place of what a person installed, once it is found
+    better.
     """
-    try:
-        return Forest(decode(octets), SCHEMA).trained
-    except OboronaError as error:
-        raise StoreError(f"{path}: {error}") from error
+    with as_owner_of(context.state), replacing(context.state) as record:
+        installed = installed_version(context.state)
+        if not record.holds(installed):
+            echo("the model that trains itself may take its place already")
+            return
+        automatic = (*record.automatic, installed) if installed else record.automatic
+        write_record(
+            context.state,
+            msgspec.structs.replace(record, held_by="", held_at=0.0, automatic=automatic),
+        )
+    echo("from the next training on, a model that was found better takes its place")
+
+
+def _remove_shipped(path: Path) -> None:
+    if read(path) is None:
+        raise MissingModelError("no other model than the one that comes with Oborona is installed")
+    path.unlink()
+    echo("the model that comes with Oborona adds to the rules")

@@ -18,7 +18,7 @@ from rich.table import Table
 from oborona import state_files
 from oborona.atomic_file import write_atomically
 from oborona.cli.context import PATIENCE_S, CliContext, pass_cli_context
-from oborona.cli.model.final import quality_rows
+from oborona.cli.model.final_status import quality_rows
 from oborona.cli.output import echo
 from oborona.cli.sorted_mail import SortedMail, folder_mail, index_mail
 from oborona.cli.terminal import Terminal
@@ -134,7 +134,7 @@ def train_(
             meaning=rehearsal.meaning(),
             progress=step,
         )
-    from oborona.cli.model.report import report  # noqa: PLC0415 - the extra `ml`, and seconds to import
+    from oborona.feedback.final.report import report  # noqa: PLC0415 - the extra `ml`, and seconds to import
 
     octets = encode(training.model)
     write_atomically(page, report(training, examples).encode())

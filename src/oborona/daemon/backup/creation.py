@@ -50,9 +50,11 @@ MADE_ANEW: Final = frozenset(
         state_files.JOURNAL_SPOOL,
         state_files.RESTORING,
         state_files.SET_APART,
+        state_files.FINAL_WORK,
+        state_files.FLOWS_STAGED,
     }
     # counters and spool are copied by themselves; messages that were set apart are tried again
-    # where a backup is restored
+    # where a backup is restored; staged flows may be in the spool by now, and count once
 )
 NOT_OURS: Final = (".lock", "-wal", "-shm", "-journal", ".new", ".suspect")
 DATABASE: Final = ".db"

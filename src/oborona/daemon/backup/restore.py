@@ -50,6 +50,7 @@ LOCKS: Final = (
     state_files.READER_LOCK,
     state_files.TRAINER_LOCK,
     state_files.INTAKE_LOCK,
+    state_files.FLOWS_LOCK,
     f"{state_files.COUNTERS}/{state_files.COUNTERS_LOCK}",
 )
 

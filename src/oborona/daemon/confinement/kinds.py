@@ -10,8 +10,9 @@
              the same, and no connection but socket files; the writer of a cluster speaks TCP
              (io_uring is refused from the start because what is asked for through its memory passes
              no filter: libuv does without it where it is not there when a loop is made)
-    reader   starts the processes that look at pictures, which inherit what it is granted and give
-             up the rest themselves
+    reader, final trainer, flows
+             start the processes that look at pictures, that train, and nfdump, which inherit what
+             they are granted; the first two give up the rest themselves
 
 What files and addresses there are is not decided here, but by permissions and by the unit.
 
@@ -104,6 +105,8 @@ class ProcessKind(enum.StrEnum):
     CLUSTER_WRITER = "cluster writer"
     TRAINER = "trainer"
     READER = "reader"
+    FINAL_TRAINER = "final trainer"
+    FLOWS = "flows"
 
 
 _HERE: Final = (socket.AF_UNIX,)
@@ -118,7 +121,12 @@ _FAMILIES: Final[dict[ProcessKind, tuple[int, ...]]] = {
     ProcessKind.CLUSTER_WRITER: _ANYWHERE,
     ProcessKind.TRAINER: _HERE,
     ProcessKind.READER: _HERE,
+    ProcessKind.FINAL_TRAINER: _HERE,
+    ProcessKind.FLOWS: _HERE,
 }
+STARTS_PROGRAMS: Final = frozenset(
+    {ProcessKind.READER, ProcessKind.FINAL_TRAINER, ProcessKind.FLOWS}
+)
 _GIVES_FILES: Final = {ProcessKind.KEEPER, ProcessKind.EXPORTER}  # to whom a mailbox, a table is
 
 
@@ -149,7 +157,7 @@ def call_grants(kind: ProcessKind, pid: int) -> dict[str, CallGrant]:
     granted["clone3"] = CallGrant(_NEVER, errno.ENOSYS)
     if kind in _GIVES_FILES:
         granted |= _plain(system_calls.OWNERS)
-    if kind is ProcessKind.READER:
+    if kind in STARTS_PROGRAMS:
         return (
             granted
             | _plain(system_calls.PROGRAMS)

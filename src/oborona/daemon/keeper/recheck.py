@@ -11,12 +11,12 @@ and goes on when it can; the others go on meanwhile.
 from __future__ import annotations
 
 import asyncio
-import gc
 import logging
 import os
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, suppress
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -29,6 +29,7 @@ from oborona.daemon.keeper.changes import ChangeWatcher
 from oborona.daemon.keeper.limits import limits_of
 from oborona.daemon.keeper.person_actions import PersonActions
 from oborona.daemon.keeper.policy_in_force import PolicyInForce
+from oborona.daemon.keeper.rescorer_in_force import RescorerInForce
 from oborona.daemon.keeper.trouble import TroubleNotice
 from oborona.errors import OboronaError, StoreError
 from oborona.ident import to_text
@@ -36,6 +37,7 @@ from oborona.journal.index.index import JournalIndex
 from oborona.message.shingles import Hasher
 from oborona.metrics import REGISTRY, Gauge
 from oborona.policy.fact_table import SCHEMA
+from oborona.policy.load import Policy
 from oborona.policy.load_cache import PolicyCache
 from oborona.policy.memory_age import CounterMemoryAge
 from oborona.policy.scan import ScanSite
@@ -44,6 +46,7 @@ from oborona.recheck.engine.loop import RecheckEngine
 from oborona.recheck.engine.model import RecheckResult
 from oborona.recheck.engine.mover import CopyMover
 from oborona.recheck.engine.rescorer import Rescorer
+from oborona.recheck.engine.signature_changes import SignatureChanges
 from oborona.recheck.mailboxes.model import SiteMailboxes
 from oborona.recheck.moves import MoveStore
 from oborona.stores.counters import open_readonly
@@ -56,14 +59,11 @@ from oborona.telemetry import status
 from oborona.telemetry.alert import Alert, AlertKind
 from oborona.telemetry.log import event
 
-LOOK_S: Final = 0.1  # between looks at what has changed
-# between looks at what is to be moved: each is a read of the store, and a reader of mail does not
-# see a quarter of a second
-MOVE_S: Final = 0.25
+LOOK_S: Final = 0.5  # between looks at what has changed: reads of four stores
+# between looks at what is to be moved or tried again; what is decided here rings, and need not wait
+MOVE_S: Final = 1.0
 TROUBLE_S: Final = 5.0  # before the next try
 GRACE_S: Final = 3.0  # at the end, for what is under way
-# objects more than before; a batch of messages leaves none behind
-COLLECT_AFTER: Final = (50_000, 20, 10)
 EXAMPLES: Final = 5  # messages that an alert names
 UP: Final = Gauge("oborona_recheck_up", "1 while the recheck of delivered mail runs.", ())
 STUCK: Final = Gauge("oborona_recheck_stuck", "1 while the recheck can't do something.", ())
@@ -106,12 +106,11 @@ class RecheckService:
         self._hasher = Hasher(secret.load(state).shingles)
         self._persons = FollowedPersons(state / state_files.PERSONS)
         self._pins = FollowedPins(state / state_files.PINS)
-        self._final = FollowedFinalModel(state / state_files.FINAL_MODEL, SCHEMA)
+        self._final = FollowedFinalModel.of_site(state, SCHEMA)
         self._heard = PersonActions(state)
+        self._changed, self._decided = asyncio.Event(), asyncio.Event()
         self._asked: dict[str, Mapping[str, str]] = {}
         self._site: ScanSite | None = None
-        self._rescorer: Rescorer | None = None
-        self._made_of: tuple[object, ...] = ()
         waves = settings.alarm
         self._campaigns = CampaignNews()
         self._waves = WaveDetector(least=waves.wave_least, times=waves.wave_times)
@@ -186,6 +185,7 @@ class RecheckService:
                     window_s=self._limits.window_s,
                     clock=self._clock,
                 )
+                rescorer = RescorerInForce(partial(self._make_rescorer, moves=tells))
                 self._pins.look()
                 self._final.begin()
                 await self._persons.look()
@@ -193,11 +193,11 @@ class RecheckService:
                     journal=journal,
                     index=index,
                     moves=decides,
-                    rescorer=lambda: self._rescorer_now(changes, tells),
+                    rescorer=lambda: self._rescorer_now(rescorer, changes),
                     limits=self._limits,
                     asked=self._asked,
                     stopped=self._stopped,
-                    decided=self._watch_for_wave,
+                    decided=self._take_up,
                     clock=self._clock,
                 )
 
@@ -229,33 +229,45 @@ class RecheckService:
         mover: CopyMover,
         changes: ChangeWatcher,
     ) -> None:
+        ended = asyncio.Event()
         async with asyncio.TaskGroup() as group:
             watching = [
                 group.create_task(watch)
                 for watch in (self._persons.watch(), self._pins.watch(), self._final.watch())
             ]
             steady = [
-                group.create_task(self._repeat(stop, name, step, pause_s))
-                for name, step, pause_s in (
-                    ("changes", lambda: self._queue_triggers(changes, engine), LOOK_S),
-                    ("judging", engine.step, 0.0),
-                    ("moves", lambda: self._move(mover), MOVE_S),
-                    ("report", self._report, status.WRITE_S),
-                    ("campaigns", self._look_for_campaigns, status.WRITE_S),
+                group.create_task(self._repeat(stop, name, step, pause_s, bell))
+                for name, step, pause_s, bell in (
+                    ("changes", lambda: self._queue_triggers(changes, engine), LOOK_S, ended),
+                    ("judging", engine.step, 0.0, self._changed),
+                    ("moves", lambda: self._move(mover), MOVE_S, self._decided),
+                    ("report", self._report, status.WRITE_S, ended),
+                    ("campaigns", self._look_for_campaigns, status.WRITE_S, ended),
                 )
             ]
             await stop.wait()
+            for bell in (ended, self._changed, self._decided):
+                bell.set()
             await asyncio.wait(steady, timeout=GRACE_S)
             # a move that is cut off here is made again by the next process
             for task in (*watching, *steady):
                 task.cancel()
 
     async def _repeat(
-        self, stop: asyncio.Event, name: str, step: Callable[[], Awaitable[float]], pause_s: float
+        self,
+        stop: asyncio.Event,
+        name: str,
+        step: Callable[[], Awaitable[float]],
+        pause_s: float,
+        bell: asyncio.Event,
     ) -> None:
-        """Take a step again and again; it returns for how long it wants to rest besides."""
+        """Take a step again and again; it returns for how long it wants to rest besides.
+
+        Who rings ends the rest.
+        """
         trouble = self._troubles[name]
         while not stop.is_set():
+            bell.clear()  # before the step: what is new meanwhile rings again
             try:
                 rest_s = await step()
             except StoreError as error:
@@ -268,11 +280,12 @@ class RecheckService:
                 await _wait(stop, TROUBLE_S)
                 continue
             trouble.over()
-            await _wait(stop, pause_s + rest_s)
+            await _wait(bell, pause_s + rest_s)
 
     async def _queue_triggers(self, changes: ChangeWatcher, engine: RecheckEngine) -> float:
         for trigger in await asyncio.to_thread(changes.look):
             engine.add(trigger.cause, trigger.pieces, echo=trigger.echo)
+            self._changed.set()
         if changes.failed is not None:
             raise changes.failed
         return 0.0
@@ -302,34 +315,27 @@ class RecheckService:
             await self._alarm.raise_(campaign_alert(campaign))
         return 0.0
 
-    def _rescorer_now(self, changes: ChangeWatcher, moves: MoveStore) -> Rescorer | None:
+    def _rescorer_now(self, rescorer: RescorerInForce, changes: ChangeWatcher) -> Rescorer | None:
         """Return who judges by what is in force now; None until there is a policy."""
-        policy, signed = self._policy.current, changes.signed
+        policy = self._policy.current
         if policy is None:
             return None
         if self._site is None:
             self._site = self._open_site()
-        made_of = (policy, signed, self._final.version, self._site)
-        if self._rescorer is None or any(
-            part is not previous for part, previous in zip(made_of, self._made_of, strict=False)
-        ):
-            self._made_of = made_of
-            gc.unfreeze()  # else a policy that is no longer in force would stay for ever
-            gc.collect()
-            # a policy is a million objects, and the collector need not look at them for each few
-            # messages
-            gc.freeze()
-            gc.set_threshold(*COLLECT_AFTER)
-            self._rescorer = Rescorer(
-                self._site,
-                policy,
-                asked=self._asked,
-                people=self._heard,
-                made=moves,
-                folders=self._limits.folders,
-                signed=signed,
-            )
-        return self._rescorer
+        return rescorer.now(self._site, policy, changes.signed, self._final.in_use)
+
+    def _make_rescorer(
+        self, site: ScanSite, policy: Policy, signed: SignatureChanges, moves: MoveStore
+    ) -> Rescorer:
+        return Rescorer(
+            site,
+            policy,
+            asked=self._asked,
+            people=self._heard,
+            made=moves,
+            folders=self._limits.folders,
+            signed=signed,
+        )
 
     def _open_site(self) -> ScanSite:
         settings = self._settings
@@ -349,7 +355,7 @@ class RecheckService:
             close = getattr(self._site.counters, "close", None)
             if close is not None:
                 close()
-        self._site = self._rescorer = None
+        self._site = None
 
     async def _stopped(self, why: str) -> None:
         await self._alarm.raise_(
@@ -365,7 +371,9 @@ class RecheckService:
             )
         )
 
-    async def _watch_for_wave(self, results: Sequence[RecheckResult]) -> None:
+    async def _take_up(self, results: Sequence[RecheckResult]) -> None:
+        """Have what was decided moved at once, and raise an alert where it is a wave."""
+        self._decided.set()
         number = sum(len(result.moves) for result in results)
         wave = self._waves.add("moves", number, self._clock())
         if wave is None:
@@ -419,9 +427,9 @@ def open_recheck(
     return RecheckService(settings, name, state, mailboxes, alarm, before=before)
 
 
-async def _wait(stop: asyncio.Event, seconds: float) -> None:
+async def _wait(bell: asyncio.Event, seconds: float) -> None:
     try:
         async with asyncio.timeout(max(0.0, seconds)):
-            await stop.wait()
+            await bell.wait()
     except TimeoutError:
         return

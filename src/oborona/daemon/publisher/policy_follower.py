@@ -26,7 +26,7 @@ from oborona.policy.load import Policy, load_policy
 from oborona.policy.load_cache import PolicyCache
 from oborona.telemetry.log import event
 
-LOOK_S: Final = 0.05  # between looks at what is offered: a read of memory
+LOOK_S: Final = 0.2  # between looks at what is offered: a read of memory
 LATE_S: Final = 3.0  # that a message waits for a policy which its worker was late to load
 RETRY_S: Final = 1.0  # after a policy in force could not be loaded
 START_S: Final = 10.0  # at a start, while what is in force changes

@@ -41,7 +41,8 @@ from oborona.policy.folders import PolicyFolders
 from oborona.policy.load_cache import PolicyCache
 from oborona.policy.watch import LivePolicy, folder_state
 
-LOOK_S: Final = 0.05  # between looks at the policy folder
+LOOK_S: Final = 0.25  # between looks at the policy folder
+MOVING_LOOK_S: Final = 0.05  # while its files change: they are read as soon as they rest
 PATIENCE_S: Final = 5.0  # for workers to be ready; with the largest policy they take half of it
 TICK_S: Final = 0.005  # between looks at who is ready
 ATTEMPTS: Final = 5  # at files that are being changed, where somebody waits for an answer
@@ -128,7 +129,8 @@ class PolicyPublisher:
         ready()
         while not self._stop:
             beat()
-            readable, _, _ = select.select([listener], [], [], 0.0 if self._asked else LOOK_S)
+            look_s = MOVING_LOOK_S if self._rest.waits else LOOK_S
+            readable, _, _ = select.select([listener], [], [], 0.0 if self._asked else look_s)
             line = reload_socket.accept_reload(listener) if readable else None
             outcome = self.look(asked=self._asked or line is not None)
             if line is not None and outcome is not None:

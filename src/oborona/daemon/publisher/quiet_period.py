@@ -30,6 +30,11 @@ class QuietPeriod:
         self._moving_at = 0.0  # since when it changes without rest, monotonic; 0 = it does not
         self._said = False
 
+    @property
+    def waits(self) -> bool:
+        """Whether the files changed and have not come to rest."""
+        return bool(self._moving_at)
+
     def came(self, state: FolderState, now: float) -> bool:
         """Tell whether the files changed and have come to rest.
 

@@ -22,6 +22,7 @@ from oborona.feedback.trainer import Trainer
 from oborona.heartbeat import StopSignal, beat
 from oborona.metrics import REGISTRY, Gauge
 from oborona.stores.counters import open_spooled
+from oborona.stores.final_training_record import read_record
 from oborona.telemetry import status
 from oborona.telemetry.log import event
 
@@ -47,6 +48,25 @@ RELEARNING: Final = Gauge(
     "oborona_model_relearning",
     "1 while the weights are computed again because labels were taken back.",
     (),
+)
+
+FINAL_TRAINED: Final = Gauge(
+    "oborona_final_trained_seconds",
+    "When the training of the site's own final model last made a report, Unix time; 0: never.",
+    (),
+)
+FINAL_FAILED: Final = Gauge(
+    "oborona_final_training_failed",
+    "1 while the last training of the site's own final model came to no end.",
+    (),
+)
+FINAL_RESULT: Final = Gauge(
+    "oborona_final_training_result",
+    (
+        "What the last report found of the model that was trained (better, same, worse, few) "
+        "against what stands without it: 1."
+    ),
+    ("result",),
 )
 
 log = logging.getLogger("oborona.trainer")
@@ -156,7 +176,20 @@ def write_trainer_status(state: Path, trainer: Trainer, believing: EventProcesso
     LEARNED.set(header.ham, "ham")
     CHANGED.set(header.time)
     RELEARNING.set(trainer.relearning is not None)
+    _tell_final_training(state)
     _write(state, _trainer_status(believing, version=header.version, relearning=trainer.relearning))
+
+
+def _tell_final_training(state: Path) -> None:
+    """Set what the record of the final trainer says, which has no status of its own."""
+    try:
+        record = read_record(state)
+    except StoreError:  # the final trainer and doctor say so
+        return
+    last = record.last
+    FINAL_TRAINED.set(0.0 if last is None else last.at)
+    FINAL_FAILED.set(bool(record.failed))
+    FINAL_RESULT.replace({(last.comparison.result.value,): 1} if last and last.trained else {})
 
 
 def _trainer_status(

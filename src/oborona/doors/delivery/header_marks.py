@@ -23,7 +23,7 @@ IDENT: Final = "x-mras-id"
 REPLACED: Final = frozenset({VERDICT, SCORE, REASON, FLAG})
 OURS: Final = REPLACED | {IDENT}
 
-_FIELD: Final = re.compile(rb"[!-9;-~]++[ \t]*+:[^\n]*+\n(?:[ \t][^\n]*+\n)*+|[^\n]*+\n")
+_FIELD: Final = re.compile(rb"[!-9;-~]++[ \t]*+:[^\n]*+\n(?>[ \t][^\n]*+\n)*+|[^\n]*+\n")
 # At the beginning of a line of its own: the first one holds what the client calls itself.
 _QUEUE: Final = re.compile(rb"\n[ \t]+(?:by [^\n]*? )?id ([0-9A-Za-z-]{6,32})(?![0-9A-Za-z-])")
 _SCORE: Final = re.compile(r"(-?[0-9]{1,9}(?:\.[0-9]+)?) / (-?[0-9]{1,9}(?:\.[0-9]+)?)")

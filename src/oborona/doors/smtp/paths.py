@@ -15,9 +15,9 @@ from typing import Final, NamedTuple
 
 MAX_PATH: Final = 1024  # bytes; RFC 5321 section 4.5.3.1.3 says 256, in characters of one byte each
 
-_QUOTED: Final = rb'"(?:[^"\\\x00-\x1f\x7f]|\\[\x20-\x7e])*+"'
+_QUOTED: Final = rb'"(?>[^"\\\x00-\x1f\x7f]|\\[\x20-\x7e])*+"'
 _PATH: Final = re.compile(
-    rb"[ ]*<((?:" + _QUOTED + rb'|[^<>"\x00-\x20\x7f])*+)>(?:[ ]+([^\x00-\x1f\x7f]*))?', re.DOTALL
+    rb"[ ]*<((?>" + _QUOTED + rb'|[^<>"\x00-\x20\x7f])*+)>(?:[ ]+([^\x00-\x1f\x7f]*))?', re.DOTALL
 )
 _PARAMETER: Final = re.compile(rb"[A-Za-z0-9][A-Za-z0-9-]*(?:=[!-<>-~\x80-\xff]+)?")
 

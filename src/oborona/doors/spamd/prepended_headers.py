@@ -36,7 +36,7 @@ _TOPS: Final = frozenset({*_SENDERS, *_RECIPIENTS})
 _EXIM: Final = frozenset({b"x-envelope-from", b"x-envelope-to"})
 # a line, or several, for all of them
 _OF_MANY: Final = frozenset({b"x-envelope-to", b"envelope-to"})
-_ADDRESS: Final = re.compile(r'(?:"(?:[^"\\]|\\.)*+"|[^",\s])++')
+_ADDRESS: Final = re.compile(r'(?>"(?>[^"\\]|\\.)*+"|[^",\s])++')
 _NO_SENDER: Final = "MAILER-DAEMON"
 _UNTOLD: Final = ReceivedHop(handed_on=True)
 

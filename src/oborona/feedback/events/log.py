@@ -109,6 +109,19 @@ class EventLog(SharedSqliteFile):
                 )
         return summaries
 
+    def opened(self) -> list[tuple[int, str, float]]:
+        """Return who opened which message of the journal, by its id, and when, Unix seconds.
+
+        What is not believed is left out.
+        """
+        return [
+            (ident, person, when)
+            for ident, person, when in self.rows(
+                "SELECT ident, person, time FROM event WHERE what = 'read' AND counts"
+                " AND ident IS NOT NULL AND person <> ''"
+            )
+        ]
+
     def undecided(self, after: int, most: int) -> list[StoredEvent]:
         """Return the first events behind a place that are not decided, in order."""
         return self._stored("decided IS NULL AND id > ? ORDER BY id LIMIT ?", (after, most))

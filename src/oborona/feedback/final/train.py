@@ -22,6 +22,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from statistics import median_low
 from tempfile import TemporaryDirectory
+from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -67,6 +68,7 @@ class HeldOutResult(NamedTuple):
     scores: Floats  # of the rules alone
     probabilities: Floats
     folds: tuple[str, ...]  # each in one line
+    parts: NDArray[np.intp]  # which fold judged it, from 1 on
 
 
 class TrainingResult(NamedTuple):
@@ -91,6 +93,8 @@ def train(
     policy: str,
     now: float,
     meaning: NDArray[np.float32] | None = None,
+    directions: Mapping[str, int] = MappingProxyType({}),
+    over: Floats | None = None,
     progress: Progress = lambda _what, _done, _of: None,
 ) -> TrainingResult:
     """Return a model of examples, and how well models like it judge what they were not trained on.
@@ -101,6 +105,9 @@ def train(
         policy: version of the policy that they were judged by.
         now: Unix seconds.
         meaning: the linear model on meaning that they were judged with.
+        directions: by feature, 1 where it may only speak for spam, -1 for good mail alone.
+        over: log-odds of each example, to which the trees add: what they say is then told as it is,
+            and a model without trees says nothing new. None = the trees stand alone.
         progress: told after each fold.
 
     Raises:
@@ -115,7 +122,11 @@ def train(
             f"{4 * FEWEST} of each are the least"
         )
     edges = np.linspace(0, len(examples), FOLDS + 2).astype(int)
+    columns = {
+        place: directions[name] for place, name in enumerate(table.features) if name in directions
+    }
     predictions: list[tuple[slice, Floats, Floats]] = []
+    numbers: list[NDArray[np.intp]] = []
     trees: list[int] = []
     folds: list[str] = []
     for fold in range(1, FOLDS + 1):
@@ -126,13 +137,18 @@ def train(
         if any(few):
             folds.append(f"fold {fold}: left out, too little of one kind before it")
             continue
-        library = boosted_trees(table, parts[0], stopped_by=parts[1])
+        library = boosted_trees(table, parts[0], stopped_by=parts[1], over=over, directions=columns)
         trees.append(max(1, library.tree_count_))
-        calibration = _calibrated(_raw(library, table, parts[1]), table.spam[parts[1]])
-        raw = _raw(library, table, parts[2])
+        calibration = (
+            _calibrated(_raw(library, table, parts[1]), table.spam[parts[1]])
+            if over is None
+            else Calibration()
+        )
+        raw = _raw(library, table, parts[2], over)
         predictions.append(
             (parts[2], raw, odds.probability(calibration.slope * raw + calibration.offset))
         )
+        numbers.append(np.full(raw.size, fold, np.intp))
         spam = int(table.spam[parts[2]].sum())
         folds.append(
             f"fold {fold}: trained on {tail}, stopped by {edges[fold] - tail} at "
@@ -153,11 +169,18 @@ def train(
         scores=np.concatenate([table.scores[part] for part, _, _ in predictions]),
         probabilities=np.concatenate([probabilities for _, _, probabilities in predictions]),
         folds=tuple(folds),
+        parts=np.concatenate(numbers),
     )
-    whole = boosted_trees(table, slice(None), trees=median_low(trees))
+    whole = boosted_trees(
+        table, slice(None), trees=median_low(trees), over=over, directions=columns
+    )
     forest, features = from_catboost(whole, table.features)
     progress("folds", FOLDS + 1, FOLDS + 1)
-    calibration = _calibrated(np.concatenate([raw for _, raw, _ in predictions]), judged.spam)
+    calibration = (
+        _calibrated(np.concatenate([raw for _, raw, _ in predictions]), judged.spam)
+        if over is None
+        else Calibration()
+    )
     model = TrainedModel(
         features=features,
         trees=forest,
@@ -217,6 +240,8 @@ def boosted_trees(
     trees: int = MOST_TREES,
     over: Floats | None = None,
     directions: Mapping[int, int] | None = None,
+    weights: Floats | None = None,
+    seed: int = SEED,
 ) -> Any:
     """Return CatBoost's own model of a part of a table.
 
@@ -227,6 +252,9 @@ def boosted_trees(
         trees: the most that are made.
         over: log-odds of each row, to which the trees add; None = 0.
         directions: 1 for columns that may only speak for spam, -1 for good mail alone.
+        weights: of each row; None = those of the table, made so that spam and ham weigh the same
+            together.
+        seed: of what is left to chance.
     """
     from catboost import CatBoostClassifier, Pool  # noqa: PLC0415 - the extra `ml`, 90 MB
 
@@ -235,13 +263,13 @@ def boosted_trees(
         depth=DEPTH,
         learning_rate=RATE,
         l2_leaf_reg=5.0,
-        auto_class_weights="Balanced",
+        auto_class_weights="Balanced" if weights is None else None,
         bootstrap_type="Bernoulli",
         subsample=0.8,
         boosting_type="Plain",
         nan_mode="Min",
         has_time=True,
-        random_seed=SEED,
+        random_seed=seed,
         thread_count=THREADS,
         allow_writing_files=False,
         verbose=False,
@@ -251,22 +279,29 @@ def boosted_trees(
     stop: dict[str, Any] = {}
     if stopped_by is not None:
         stop = {
-            "eval_set": (table.numbers[stopped_by], table.spam[stopped_by].astype(int)),
+            "eval_set": Pool(
+                table.numbers[stopped_by],
+                table.spam[stopped_by].astype(int),
+                weight=table.weights[stopped_by],
+                baseline=None if over is None else over[stopped_by],
+            ),
             "early_stopping_rounds": PATIENCE,
         }
     pool = Pool(
         table.numbers[part],
         table.spam[part].astype(int),
         baseline=None if over is None else over[part],
+        weight=(table.weights if weights is None else weights)[part],
     )
     library.fit(pool, **stop)
     return library
 
 
-def _raw(library: Any, table: ExampleTable, part: slice) -> Floats:
-    return np.asarray(
+def _raw(library: Any, table: ExampleTable, part: slice, over: Floats | None = None) -> Floats:
+    said = np.asarray(
         library.predict(table.numbers[part], prediction_type="RawFormulaVal"), np.float64
     )
+    return said if over is None else said + over[part]
 
 
 def from_catboost(library: Any, features: Sequence[str]) -> tuple[Trees, tuple[str, ...]]:

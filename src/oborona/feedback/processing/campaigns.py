@@ -33,7 +33,7 @@ _BY_ANYBODY: Final = " OR ".join(
 )
 NOTHING: Final = CampaignRecord()
 _WHOLE: Final = (ShingleType.TEXT, ShingleType.TEMPLATE)
-_VALUES: Final = (ShingleType.WORDS, ShingleType.CHARACTERS)
+VALUES: Final = (ShingleType.WORDS, ShingleType.CHARACTERS)
 _OF_NO_TEXT: Final = (ShingleType.PICTURE, ShingleType.PICTURE_HASH, ShingleType.CHECKSUM)
 _SIGNED: Final = 1 << 63  # SQLite's integers have a sign
 
@@ -43,7 +43,7 @@ def pieces_of(shingles: Sequence[Shingle]) -> list[Shingle]:
 
     None of a message without text, file and picture.
     """
-    for types in ((*_WHOLE, *_VALUES), _OF_NO_TEXT):
+    for types in ((*_WHOLE, *VALUES), _OF_NO_TEXT):
         selected = [piece for piece in shingles if piece.type in types]
         if selected:
             return selected[:MOST_VALUES]
@@ -87,7 +87,7 @@ def _alike(db: sqlite3.Connection, pieces: Sequence[Shingle]) -> int:
     sizes = Counter(piece.type for piece in pieces)
     shared = Counter[int]()
     for campaign, kind, number in rows:
-        if kind not in _VALUES or number >= shared_values(kind, sizes[kind]):
+        if kind not in VALUES or number >= shared_values(kind, sizes[kind]):
             shared[campaign] += number
     # of several that share as much the first: they were one before this message showed it
     return min(shared, key=lambda campaign: (-shared[campaign], campaign), default=0)

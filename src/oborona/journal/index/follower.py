@@ -17,7 +17,7 @@ from oborona.errors import StoreError
 from oborona.journal.index.index import JournalIndex
 
 # between looks when there is nothing: the index is so far behind, and what a worker's batch waits
-PAUSE_S: Final = 0.2
+PAUSE_S: Final = 0.5
 RETRY_S: Final = 5.0  # where the journal can't be read, or the index not be written
 
 _log = logging.getLogger("oborona.index")

@@ -17,19 +17,28 @@ _LEADS: Final = re.compile(
     rb"<meta[^<>]{1,200}?http-equiv\s*=\s*[\"']?refresh[^<>]{1,200}?url\s*=|"
     rb"\b(?:window|document|self|top|parent)\s*\.\s*location(?:\s*\.\s*(?:href|replace|assign))?\s*[=(]"
 )
+_SENDS: Final = re.compile(rb"<form[^<>]{1,400}?action\s*=\s*[\"']?\s*(?:https?:)?//")
+# what decodes text, and what runs or shows it
+_DECODES: Final = re.compile(
+    rb"\b(?:atob|unescape|decodeuricomponent)\s*\(|\bfromcharcode\b|\bfromcodepoint\b"
+)
+_SHOWS: Final = re.compile(
+    rb"\beval\s*\(|\bnew\s+function\b|\bdocument\s*\.\s*write|\b(?:inner|outer)html\s*=|\binsertadjacenthtml\b|"
+    rb"\blocation\s*(?:\.\s*(?:href|replace|assign)\s*)?[=(]|\bsrcdoc\b|\bcreateobjecturl\b"
+)
 # Words without which a pattern cannot be there: looking for them first is ten times faster.
 _HANDLERS: Final = (b"onload", b"onerror", b"onclick", b"onmouseover")
 _SCRIPTS: Final = (b"<script", b"javascript:", b"<foreignobject")
 
 
 def look(octets: bytes, name: str, findings: Findings) -> None:
-    """Look for scripts, for a form that asks for a password, for a page that leads elsewhere at
-    once.
+    """Look for scripts, for one that unpacks the page, for a form that asks for a password or is
+    sent elsewhere, for a page that leads elsewhere at once.
 
     Args:
         octets: of the page.
         name: for evidence.
-        findings: gets page-script, page-password, page-leads-away.
+        findings: gets page-script, page-unpacks, page-form, page-password, page-leads-away.
 
     """
     if len(octets) > MAX_SEARCHED:
@@ -41,6 +50,10 @@ def look(octets: bytes, name: str, findings: Findings) -> None:
         any(mark in octets for mark in _HANDLERS) and _HANDLER.search(octets)
     ):
         findings.add("page-script", name)
+        if _DECODES.search(octets) and _SHOWS.search(octets):
+            findings.add("page-unpacks", name)
+    if b"<form" in octets and _SENDS.search(octets):
+        findings.add("page-form", name)
     if b"password" in octets and _ASKS.search(octets):
         findings.add("page-password", name)
     if (b"location" in octets or b"refresh" in octets) and _LEADS.search(octets):

@@ -32,7 +32,7 @@ MAX_PICTURES: Final = 8  # kept; a newsletter's large pictures are fewer, its ic
 MAX_WRITTEN: Final = 100  # data: URIs of a message that are decoded
 
 _WRITTEN: Final = re.compile(
-    rb"(data:image/[a-z0-9.+-]{1,20}+)((?:;[^,;\"'<>\s]{0,40}+){0,3}+),([^\"'<>)\\]*+)",
+    rb"(data:image/[a-z0-9.+-]{1,20}+)((?>;[^,;\"'<>\s]{0,40}+){0,3}+),([^\"'<>)\\]*+)",
     re.IGNORECASE,
 )
 

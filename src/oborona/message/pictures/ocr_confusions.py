@@ -24,7 +24,7 @@ _LIKE_DIGITS: Final = f"oO{_CYRILLIC_O}QlIi|!SsB{_CYRILLIC_3_6}"
 _AS_DIGITS: Final = str.maketrans(_LIKE_DIGITS, "0000011111558336")
 _DIGIT: Final = rf"[\d{_LIKE_DIGITS}]"
 _NUMBERISH: Final = re.compile(
-    rf"(?<!\S)(?:[(+]{{0,2}}{_DIGIT}(?:{_DIGIT}|[()\-.])*+(?![^\s,;)])[ ]?)++"
+    rf"(?<!\S)(?>[(+]{{0,2}}{_DIGIT}(?>{_DIGIT}|[()\-.])*+(?![^\s,;)])[ ]?)++"
 )
 _SCHEME: Final = re.compile(r"\bh[tl]{2}p(s?) ?[:;] ?[/lI|\\] ?[/lI|\\] ?", re.IGNORECASE)
 _WWW: Final = re.compile(r"\b(?:www|vvvvvv|vvww|wvvw|wwvv)[.,] ?(?=\w)", re.IGNORECASE)

@@ -6,13 +6,19 @@ from __future__ import annotations
 
 import random
 from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
 
 import numpy as np
 
+from oborona import state_files
 from oborona.policy.counts import MessageCounts
 from oborona.policy.fact_table import SCHEMA
 from oborona.policy.facts import Facts
+from oborona.policy.models.content.calibration import Calibration
 from oborona.policy.models.final.examples import ExampleBuilder, FinalExample
+from oborona.policy.models.final.file import TrainedModel, encode
+from oborona.policy.models.final.summary import TrainingSummary
 from oborona.policy.models.final.trees import Trees
 from oborona.types import Metric, RuleHit, RuleMode, Shingle, Window
 
@@ -86,3 +92,23 @@ def trees(
         scale=1.0,
         bias=0.0,
     )
+
+
+SILENT: Final = TrainedModel(
+    features=("html",),
+    trees=trees([[0]], [[0.5]], [[0.0, 0.0]]),
+    calibration=Calibration(),
+    policy="none",
+    trained_at=0.0,
+    summary=TrainingSummary(),
+    points=1.0,
+)
+"""A model that adds nothing: installed in place of the one that comes with Oborona, it leaves the
+score to the rules.
+"""
+
+
+def leave_to_rules(state: Path) -> None:
+    """Have a site's score be that of its rules, whatever model comes with Oborona."""
+    state.mkdir(parents=True, exist_ok=True)
+    (state / state_files.FINAL_SHIPPED).write_bytes(encode(SILENT))

@@ -84,7 +84,7 @@ def test_whatever_octets_are_refused(found: bytes) -> None:
 @pytest.mark.parametrize(
     ("fields", "why"),
     [
-        ({"format": 2}, "format 2"),
+        ({"format": 4}, "format 4"),
         ({"depth": 0}, "depth 0"),
         ({"depth": 60}, "depth 60"),  # 2^60 leaves
         ({"depth": -1}, "depth -1"),
@@ -98,6 +98,10 @@ def test_whatever_octets_are_refused(found: bytes) -> None:
         ({"weights": b""}, "weights have 0"),
         ({"bias": float("inf")}, "bias"),
         ({"scale": float("nan")}, "scale"),
+        ({"points": -0.5}, "-0.5 points"),
+        ({"points": 1001.0}, "1001 points"),
+        ({"points": float("nan")}, "nan points"),
+        ({"points": float("inf")}, "inf points"),
         ({"meaning": b"123"}, "meaning have 3"),
         ({"meaning": np.full(513, np.nan, "<f4").tobytes()}, "no number"),
     ],

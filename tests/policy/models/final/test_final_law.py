@@ -11,10 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from oborona.errors import PolicyError
+from oborona.policy.final_table import FinalTable
 from oborona.policy.merge import merge
-from oborona.policy.models.final.law import log_odds, part, score_of
+from oborona.policy.models.final.law import added, log_odds, part, score_of
 from oborona.policy.rules import VerdictLines
-from oborona.policy.tables import FinalTable
 from oborona.toml import parse
 from oborona.types import RuleHit, RuleMode
 
@@ -99,3 +99,29 @@ def test_crossed_thresholds_are_refused_with_their_place() -> None:
     with pytest.raises(PolicyError, match=r"reject = 0\.9 is not above spam = 0\.95") as refused:
         merge([document])
     assert (refused.value.file, refused.value.line) == ("final.toml", 3)
+
+
+@given(st.floats(-2000, 2000), st.floats(0, 1000), st.lists(st.floats(-300, 300), max_size=5))
+def test_what_adds_to_the_rules_never_takes_exceeds_nor_refuses(
+    points: float, most: float, scores: list[float]
+) -> None:
+    hits = [RuleHit(name=f"R{number}", score=score) for number, score in enumerate(scores)]
+    hits.append(RuleHit(name="QUIET", score=500, mode=RuleMode.SHADOW))
+    more = added(points, most, hits, LINES)
+    assert 0 <= more <= most
+    assert more == 0 or sum(scores) + more < LINES.reject_score
+    if any(abs(score) >= LINES.spam_score for score in scores):
+        assert more == 0  # the site has decided
+
+
+def test_what_adds_to_the_rules_files_where_lines_are_one_and_refuses_no_further() -> None:
+    one = VerdictLines(spam_score=100, reject_score=100)
+    hits = [RuleHit(name="R", score=60)]
+    assert added(500, 80, hits, one) == 40
+    assert added(500, 80, hits, LINES) == 80
+
+
+def test_the_word_of_the_content_model_is_no_decision() -> None:
+    hits = [RuleHit(name="CONTENT_SPAM", score=120)]
+    assert added(30, 50, hits, LINES) == 0
+    assert added(30, 50, hits, LINES, TABLE.overrules) == 30

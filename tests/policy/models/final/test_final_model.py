@@ -15,12 +15,12 @@ from oborona.policy.counts import MessageCounts
 from oborona.policy.decision import decide
 from oborona.policy.fact_table import SCHEMA
 from oborona.policy.facts import Facts
+from oborona.policy.final_table import FinalMode, FinalTable
 from oborona.policy.models.content.calibration import Calibration
 from oborona.policy.models.final.features import NAME, UnknownFeature
 from oborona.policy.models.final.law import log_odds
 from oborona.policy.models.final.model import Forest, probability
 from oborona.policy.rules import VerdictLines
-from oborona.policy.tables import FinalTable
 from oborona.types import Action, RuleHit, RuleMode, Verdict
 from tests.policy.models.final.made import facts, hits, trees
 
@@ -46,7 +46,7 @@ def judged(forest: Forest, fired: list[RuleHit], table: FinalTable) -> Verdict:
 
 def test_in_shadow_it_is_explained_and_scores_nothing(training: TrainingResult) -> None:
     verdict = judged(
-        fixed(training, 0.9999), [RuleHit(name="A", score=62)], FinalTable(mode=RuleMode.SHADOW)
+        fixed(training, 0.9999), [RuleHit(name="A", score=62)], FinalTable(mode=FinalMode.SHADOW)
     )
     assert (verdict.action, verdict.score) == (Action.ACCEPT, 62)
     (hit,) = [hit for hit in verdict.rules if hit.name == NAME]
@@ -72,7 +72,7 @@ def test_live_it_decides_at_its_thresholds_whatever_small_rules_say(
 ) -> None:
     fired = [RuleHit(name=f"R{number}", score=one) for number, one in enumerate(rules)]
     verdict = judged(
-        fixed(training, said), fired, FinalTable(mode=RuleMode.LIVE, spam=0.9, reject=0.99)
+        fixed(training, said), fired, FinalTable(mode=FinalMode.LIVE, spam=0.9, reject=0.99)
     )
     assert verdict.action is action
     assert verdict.score == pytest.approx(score, abs=0.5)
@@ -81,11 +81,12 @@ def test_live_it_decides_at_its_thresholds_whatever_small_rules_say(
 def test_what_the_site_has_decided_stays_decided(training: TrainingResult) -> None:
     gtube = [RuleHit(name="GTUBE", score=1000)]
     assert (
-        judged(fixed(training, 0.0001), gtube, FinalTable(mode=RuleMode.LIVE)).decided_by == "GTUBE"
+        judged(fixed(training, 0.0001), gtube, FinalTable(mode=FinalMode.LIVE)).decided_by
+        == "GTUBE"
     )
     partner = [RuleHit(name="PARTNER", score=-500)]
     assert (
-        judged(fixed(training, 0.9999), partner, FinalTable(mode=RuleMode.LIVE)).action
+        judged(fixed(training, 0.9999), partner, FinalTable(mode=FinalMode.LIVE)).action
         is Action.ACCEPT
     )
 
@@ -130,7 +131,7 @@ def test_facts_of_nothing_and_of_the_absurd_are_weighed(training: TrainingResult
         (hit,) = forest.weigh(
             found,
             [RuleHit(name="\ud800" * 500, score=1e308)],
-            FinalTable(mode=RuleMode.LIVE),
+            FinalTable(mode=FinalMode.LIVE),
             LINES,
         )
         assert np.isfinite(hit.score)

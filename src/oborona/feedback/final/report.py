@@ -11,7 +11,7 @@ from typing import Final
 
 import numpy as np
 
-from oborona.cli.model import plots
+from oborona.feedback.final import plots
 from oborona.feedback.final.train import HeldOutResult, TrainingResult
 from oborona.policy.models.final.curves import reliability, roc
 from oborona.policy.models.final.examples import FinalExample
@@ -32,12 +32,19 @@ figure { margin: 1rem 0; } svg { max-width: 100%; height: auto; } figcaption { c
 """
 
 
-def report(training: TrainingResult, examples: Sequence[FinalExample]) -> str:
+def report(
+    training: TrainingResult,
+    examples: Sequence[FinalExample],
+    signs: Sequence[tuple[str, str, str]] = (),
+    found: Sequence[tuple[str, str]] = (),
+) -> str:
     """Return the page.
 
     Args:
         training: that is told of.
         examples: it was trained on, in order.
+        signs: how people told what mail is, and how many messages of spam and of good mail.
+        found: what follows from the training, each with what it is.
     """
     model, judged, added = training
     summary = model.summary
@@ -75,6 +82,8 @@ def report(training: TrainingResult, examples: Sequence[FinalExample]) -> str:
             f"<title>Final model, {escape(_moment(model.trained_at))}</title>\n<style>{_STYLE}</style>\n</head>\n<body>\n<main>",
             "<h1>Final model</h1>",
             _table("What was trained", None, head),
+            _table("What was found", None, found) if found else "",
+            _table("How people told what it is", ("by", "spam", "good"), signs) if signs else "",
             "<h2>Catch and false positives</h2>",
             _catches(summary.score, summary.final),
             _figure(

@@ -1,0 +1,112 @@
+"""What `oborona model final status` and `oborona doctor` tell of the training of the site's own
+model: who decides and since when, what the last report found, and when the next one is made.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import msgspec
+
+from oborona import state_files
+from oborona.cli.model.final_status import InstalledModels, moment
+from oborona.cli.output import echo
+from oborona.cli.terminal import plain
+from oborona.config.final_trainer import FinalTrainingSettings
+from oborona.feedback.final.train import missing_packages
+from oborona.policy.models.final.succession import TrainingReport, told
+from oborona.stores.final_training_plan import TrainingPlan, training_plan, word_tally
+from oborona.stores.final_training_record import TrainingRecord, read_record
+
+
+class TrainingOverview(NamedTuple):
+    """How the training of the site's own model does."""
+
+    record: TrainingRecord
+    plan: TrainingPlan
+    overdue: bool  # it should have begun by now
+    lacks: str  # what is not installed; empty = nothing
+    pages: Path  # folder of its pages
+
+
+def training_state(state: Path, settings: FinalTrainingSettings, now: float) -> TrainingOverview:
+    """Return how the training of a site does.
+
+    Args:
+        state: the state folder.
+        settings: of the training.
+        now: Unix seconds.
+
+    Raises:
+        StoreError: the record or the labels can't be read.
+    """
+    record = read_record(state)
+    plan = training_plan(settings, record, word_tally(state))
+    lacks = missing_packages()
+    return TrainingOverview(
+        record, plan, not plan.waits and plan.at <= now, lacks, state / state_files.FINAL_REPORTS
+    )
+
+
+def training_data(training: TrainingOverview) -> dict[str, Any]:
+    """Return what `--json` prints; names and meaning of its keys stay."""
+    record, last = training.record, training.record.last
+    return {
+        "next_at": None if training.plan.waits else training.plan.at,
+        "waits": training.plan.waits,
+        "lacks": training.lacks,
+        "held_by": record.held_by,
+        "held_at": record.held_at,
+        "failed": record.failed,
+        "failed_at": record.failed_at,
+        "last": None
+        if last is None
+        else {
+            **msgspec.to_builtins(last),
+            "result": last.comparison.result,
+            "since_result": last.since.result,
+            "confirming_result": last.confirming.result,
+        },
+    }
+
+
+def show_training(training: TrainingOverview, models: InstalledModels) -> None:
+    """Print for people how the training does."""
+    record, installed = training.record, "" if models.own is None else models.own.version
+    if training.lacks:
+        echo(f"it is not trained by itself: {training.lacks}")
+    if record.last is not None:
+        _show_report(record.last)
+        echo(f"pages of the last trainings: {training.pages}")
+    if record.failed:
+        echo(f"the training at {moment(record.failed_at)} failed: {plain(record.failed)}")
+    if record.holds(installed):
+        by = f"`{record.held_by}` at {moment(record.held_at)}" if record.held_by else "a person"
+        echo(
+            f"what is installed was chosen by {plain(by)}: no model that trains itself takes its "
+            "place (`oborona model final auto` lets it)"
+        )
+    echo(f"next training: {when_next(training)}")
+
+
+def when_next(training: TrainingOverview) -> str:
+    """Return when the model is trained next, for people."""
+    if training.plan.waits:
+        return f"waits, {training.plan.waits}"
+    return "now, when the machine is not busy" if training.overdue else moment(training.plan.at)
+
+
+def _show_report(last: TrainingReport) -> None:
+    echo(f"last report at {moment(last.at)}, of {last.spam} spam and {last.ham} good messages")
+    if last.trained:
+        echo(f"  trained {last.trained}: {last.comparison.result}; {told(last.comparison)}")
+    else:
+        echo(f"  no model was trained: {plain(last.why_not)}")
+    if last.in_force and last.since.spam + last.since.ham:
+        echo(f"  in force {last.in_force}, since then: {last.since.result}; {told(last.since)}")
+    if last.shipped:
+        echo(
+            f"  the model that comes with Oborona, with all it may add: "
+            f"{last.confirming.result}; {told(last.confirming)}"
+        )

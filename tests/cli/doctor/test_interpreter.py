@@ -1,0 +1,30 @@
+"""Which Python runs, and whether the system's own would be the better one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from oborona.cli.doctor.interpreter import interpreter_report
+from oborona.cli.doctor.report import CheckState
+
+
+def test_the_systems_own_needs_no_word(tmp_path: Path) -> None:
+    (tmp_path / "bin").mkdir()
+    system = tmp_path / "bin/python3"
+    system.touch()
+    report = interpreter_report(tmp_path, system)
+    assert (report.state, report.hint) == (CheckState.OK, "")
+    assert str(tmp_path) in report.words
+
+
+def test_another_one_is_told_with_what_to_do(tmp_path: Path) -> None:
+    (tmp_path / "bin").mkdir()
+    system = tmp_path / "bin/python3"
+    assert interpreter_report(Path("/opt/python"), system).hint == ""  # there is no other
+    system.touch()
+    report = interpreter_report(Path("/opt/python"), system)
+    assert (report.state, str(system) in report.words, "./setup" in report.hint) == (
+        CheckState.OK,
+        True,
+        True,
+    )
