@@ -107,6 +107,8 @@ def test_an_edited_message_is_judged_as_dkimpy_judges_it(
     if line_feeds:
         raw = raw.replace(b"\r\n", b"\n")
     assume(b"\r" not in raw.replace(b"\r\n", b""))
+    # dkimpy takes a line that begins with a colon for a field; it ends the header (RFC 5322 s2.2)
+    assume(b"\n:" not in raw)
     found, _ = dkim_of(read_signed_message(raw))
     passed = bool(found) and found[0].result is AuthResult.PASS
     if by_dkimpy(raw):

@@ -21,12 +21,12 @@ MODULES = {
 CASES: dict[ShingleType, Case] = {
     kind: case for module in MODULES.values() for kind, case in module.CASES.items()
 }
+OF_FLOWS = {ShingleType.FLOW_DESTINATION, ShingleType.FLOW_DESTINATIONS}  # no message makes them
 each_type = pytest.mark.parametrize("kind", CASES, ids=lambda kind: kind.name.lower())
 
 
 def test_every_type_has_its_cases_once() -> None:
-    missing = [kind.name for kind in TYPES if kind not in CASES]
-    assert not missing
+    assert {kind for kind in TYPES if kind not in CASES} == OF_FLOWS
     assert sum(len(module.CASES) for module in MODULES.values()) == len(CASES)
 
 

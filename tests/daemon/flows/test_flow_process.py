@@ -79,6 +79,17 @@ def counted(daemon: Oborona) -> dict[str, int]:
         }
 
 
+def destinations(daemon: Oborona) -> int:
+    """Return to how many addresses 192.0.2.5 sent within the day, by the counters."""
+    hasher = Hasher(secret.load(daemon.state).shingles)
+    (pair,) = hasher.pairs(
+        ShingleType.FLOW_DESTINATION, ShingleType.FLOW_DESTINATIONS, [b"192.0.2.5"], [b"any"]
+    )
+    with closing(open_reader(daemon.state / state_files.COUNTERS)) as counters:
+        read = counters.read([pair.distinct], time.time(), CounterPrefix.FLOW_STREAMS)
+        return asyncio.run(read)[0][Window.DAY][Metric.SEEN]
+
+
 def json_file(folder: Path, name: str, streams: int) -> None:
     now = time.time_ns()
     lines = [
@@ -127,6 +138,7 @@ def test_files_of_nfcapd_are_counted_and_shown(folder: Path, collected: Path) ->
             "flow-packets": 750,
             "flow-octets": 150 * (5 * 40 + 100 + 900),
         }
+        assert destinations(daemon) == 150
         shown = json.loads(daemon.run("flows", "status", "--json").stdout)
         assert shown["runs"] is True
         (source,) = shown["sources"]
@@ -141,9 +153,9 @@ def test_files_of_nfcapd_are_counted_and_shown(folder: Path, collected: Path) ->
         doctor = daemon.run("doctor").stdout
         assert "exporter 127.0.0.1" in doctor
         assert "1 files in the last day" in doctor
-        told = daemon.run("metrics").stdout
-        assert 'oborona_flow_records_total{exporter="127.0.0.1"} 150.0' in told
-        assert "oborona_flows_up 1.0" in told
+        records = 'oborona_flow_records_total{exporter="127.0.0.1"} 150.0'
+        wait(lambda: records in daemon.run("metrics").stdout)  # a status is written now and then
+        assert "oborona_flows_up 1.0" in daemon.run("metrics").stdout
 
 
 def test_a_damaged_file_is_tried_thrice_and_set_aside(folder: Path) -> None:
