@@ -10,7 +10,7 @@ import msgspec
 from msgspec import Meta
 
 from oborona.errors import PolicyError
-from oborona.toml import GivenValue
+from oborona.toml import GivenValue, did_you_mean
 
 
 class FinalMode(StrEnum):
@@ -53,6 +53,16 @@ class FinalTable(msgspec.Struct, frozen=True, kw_only=True):
         float,
         Meta(ge=0, le=1000, description="The same, from when the site's own mail confirmed it."),
     ] = 80.0
+    shipped_group: Annotated[
+        str,
+        Meta(
+            max_length=64,
+            description=(
+                "The group of rules whose cap holds for what the model that comes with Oborona "
+                "adds; empty, or none of the groups: none."
+            ),
+        ),
+    ] = "STYLE"
     spam: Annotated[
         float,
         Meta(ge=0.55, le=0.999999, description="The probability that stands for `spam_score`."),
@@ -78,17 +88,31 @@ class FinalTable(msgspec.Struct, frozen=True, kw_only=True):
     ] = ("CONTENT_SPAM",)
 
 
-def final_table(fields: Mapping[str, GivenValue], rules: Collection[str]) -> FinalTable:
+def final_table(
+    fields: Mapping[str, GivenValue], rules: Collection[str], *, groups: Collection[str]
+) -> FinalTable:
     """Return the `[final]` table that files give together.
 
     Args:
         fields: its keys.
         rules: names of all rules.
+        groups: names of all groups.
 
     Raises:
-        PolicyError: its lines are crossed, or it names a rule that there is not.
+        PolicyError: its lines are crossed, or it names a rule or group that there is not.
     """
     table = FinalTable(**{key: item.value for key, item in fields.items()})
+    if "shipped_group" in fields and table.shipped_group not in {"", *groups}:
+        place = fields["shipped_group"].place
+        raise PolicyError(
+            (
+                f'shipped_group = "{table.shipped_group}": there is no such '
+                f"[[group]]{did_you_mean(table.shipped_group, groups)}"
+            ),
+            file=place.file,
+            line=place.line,
+            column=place.column,
+        )
     unknown = (
         [name for name in table.overrules if name not in rules] if "overrules" in fields else []
     )

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from math import inf
 from typing import Annotated, Final
 
 import msgspec
@@ -106,6 +107,27 @@ def with_member(rule_groups: RuleGroups, name: str, group: str) -> RuleGroups:
     if group not in rule_groups.caps:
         return rule_groups
     return msgspec.structs.replace(rule_groups, members={**rule_groups.members, name: group})
+
+
+def group_room(hits: Sequence[RuleHit], groups: RuleGroups, name: str) -> float:
+    """Return what one more hit may add before the cap of its group is reached.
+
+    Args:
+        hits: that are there already; those in shadow mode take no room.
+        groups: with their caps.
+        name: of the hit; what is in no group has all the room there is.
+
+    Guarantees: 0 or more.
+    """
+    group = groups.members.get(name)
+    if group is None:
+        return inf
+    taken = sum(
+        hit.score
+        for hit in hits
+        if hit.mode is RuleMode.LIVE and groups.members.get(hit.name) == group
+    )
+    return max(0.0, groups.caps[group] - taken)
 
 
 def cap_hits(hits: Sequence[RuleHit], groups: RuleGroups) -> list[RuleHit]:

@@ -26,6 +26,7 @@ from oborona.policy.free_lists import FREE_LISTS, FreeListsTable, free_lists_tab
 from oborona.policy.groups import GROUPS, RuleGroups, groups, with_member
 from oborona.policy.karma import KARMA
 from oborona.policy.local_lists import LOCAL_LISTS, ListSource, list_source
+from oborona.policy.models.final.features import SHIPPED
 from oborona.policy.named_tables import NamedTables
 from oborona.policy.own_people import OWN_PEOPLE, OwnPeople, own_person
 from oborona.policy.rules import (
@@ -181,7 +182,9 @@ def merge_what_is_right(
             findings=findings,
         )
     with faults:
-        final = final_table(single["final"], named.tables[RULES.key])
+        final = final_table(
+            single["final"], named.tables[RULES.key], groups=named.tables[GROUPS.key]
+        )
     with faults:
         traps = traps_table(single["traps"])
     with faults:
@@ -203,7 +206,9 @@ def merge_what_is_right(
         free_lists=free_lists,
         rules=rules,
         conditions=conditions,
-        groups=with_member(found_groups, KARMA, karma.group),
+        groups=with_member(
+            with_member(found_groups, KARMA, karma.group), SHIPPED, final.shipped_group
+        ),
         dns_lists=faults.each(
             lambda fields: switched(dns_list(fields), fields, free_lists),
             named.tables[DNS_LISTS.key].values(),

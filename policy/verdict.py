@@ -88,7 +88,11 @@ class Evaluator(msgspec.Struct):
     def model(self, facts: Facts, hits: Sequence[RuleHit]) -> Sequence[RuleHit]:
         """Return the final model's part; it knows nothing of what is private."""
         return self.final.weigh(
-            facts, public_hits(hits, self.policy), self.policy.final, self.policy.verdict
+            facts,
+            public_hits(hits, self.policy),
+            self.policy.final,
+            self.policy.verdict,
+            self.policy.groups,
         )
 
     def karma(self, facts: Facts, hits: Sequence[RuleHit]) -> Sequence[RuleHit]:

@@ -8,6 +8,7 @@ from typing import Protocol
 from oborona.message.model import Message
 from oborona.policy.facts import Facts
 from oborona.policy.final_table import FinalTable
+from oborona.policy.groups import RuleGroups
 from oborona.policy.models.opinion import UNTAUGHT, ContentOpinion
 from oborona.policy.rules import VerdictLines
 from oborona.types import Envelope, RuleHit
@@ -25,7 +26,12 @@ class FinalModel(Protocol):
     """Decides over all facts and rules, where one was trained and is in force."""
 
     def weigh(
-        self, facts: Facts, hits: Sequence[RuleHit], table: FinalTable, lines: VerdictLines
+        self,
+        facts: Facts,
+        hits: Sequence[RuleHit],
+        table: FinalTable,
+        lines: VerdictLines,
+        groups: RuleGroups,
     ) -> tuple[RuleHit, ...]:
         """Return its part of the score, beside those of the rules.
 
@@ -36,6 +42,7 @@ class FinalModel(Protocol):
             hits: of rules, lists and signatures.
             table: what its word does, by the policy of this scan.
             lines: of the same policy.
+            groups: of the same policy, whose caps the hits keep to.
         """
         ...
 
@@ -48,7 +55,12 @@ class NoModels:
         return UNTAUGHT
 
     def weigh(
-        self, facts: Facts, hits: Sequence[RuleHit], table: FinalTable, lines: VerdictLines
+        self,
+        facts: Facts,
+        hits: Sequence[RuleHit],
+        table: FinalTable,
+        lines: VerdictLines,
+        groups: RuleGroups,
     ) -> tuple[RuleHit, ...]:
         """Add nothing."""
         return ()

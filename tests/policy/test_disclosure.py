@@ -14,6 +14,7 @@ from oborona.policy.disclosure import public_verdict
 from oborona.policy.fact_table import SCHEMA
 from oborona.policy.facts import Facts
 from oborona.policy.final_table import FinalTable
+from oborona.policy.groups import RuleGroups
 from oborona.policy.headers import HeaderDetail, our_headers
 from oborona.policy.load import Policy, load_policy
 from oborona.policy.rules import VerdictLines
@@ -73,7 +74,12 @@ def test_headers_are_those_of_a_message_that_knows_of_no_trap(detail: HeaderDeta
 def test_the_final_model_says_of_mail_to_a_trap_what_it_says_of_the_same_mail_to_people() -> None:
     class Final:
         def weigh(
-            self, facts: Facts, hits: Sequence[RuleHit], table: FinalTable, lines: VerdictLines
+            self,
+            facts: Facts,
+            hits: Sequence[RuleHit],
+            table: FinalTable,
+            lines: VerdictLines,
+            groups: RuleGroups,
         ) -> tuple[RuleHit, ...]:
             return (hit("FINAL_MODEL", 20.0, f"rules alone {sum(one.score for one in hits):g}"),)
 

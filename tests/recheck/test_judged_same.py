@@ -22,6 +22,7 @@ from oborona.policy.evidence import NoInquiry, SenderEvidence
 from oborona.policy.fact_table import SCHEMA
 from oborona.policy.facts import Facts
 from oborona.policy.final_table import FinalTable
+from oborona.policy.groups import RuleGroups
 from oborona.policy.load import Policy, load_policy
 from oborona.policy.models.final.features import NAME as FINAL_MODEL
 from oborona.policy.models.final.model import decides
@@ -96,7 +97,12 @@ class Final(NoModels):
         self._weight = weight
 
     def weigh(
-        self, facts: Facts, hits: Sequence[RuleHit], table: FinalTable, lines: VerdictLines
+        self,
+        facts: Facts,
+        hits: Sequence[RuleHit],
+        table: FinalTable,
+        lines: VerdictLines,
+        groups: RuleGroups,
     ) -> tuple[RuleHit, ...]:
         seen = sorted(f"{hit.name}={hit.score:g}" for hit in hits)
         score = round(self._weight * len(seen) + facts.links, 2)

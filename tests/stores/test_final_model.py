@@ -27,6 +27,7 @@ from oborona.policy.evidence import NoInquiry
 from oborona.policy.fact_table import SCHEMA
 from oborona.policy.facts import Facts
 from oborona.policy.final_table import FinalTable
+from oborona.policy.groups import RuleGroups
 from oborona.policy.load import load_policy
 from oborona.policy.models.content.calibration import Calibration
 from oborona.policy.models.final.features import NAME
@@ -67,7 +68,8 @@ def put(path: Path, octets: bytes) -> None:
 
 
 def said(followed: FollowedFinalModel) -> str:
-    hits = followed.weigh(Facts(known=MessageCounts(), html=True), (), FinalTable(), VerdictLines())
+    facts = Facts(known=MessageCounts(), html=True)
+    hits = followed.weigh(facts, (), FinalTable(), VerdictLines(), RuleGroups())
     return hits[0].say if hits else ""
 
 

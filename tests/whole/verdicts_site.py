@@ -17,6 +17,7 @@ from oborona.policy.fact_table import SCHEMA
 from oborona.policy.facts import Facts
 from oborona.policy.final_table import FinalTable
 from oborona.policy.folders import PACKAGED, PolicyFolders
+from oborona.policy.groups import RuleGroups
 from oborona.policy.load import Policy, load_policy
 from oborona.policy.models.final.features import NAME as FINAL_MODEL
 from oborona.policy.models.final.model import decides
@@ -140,7 +141,12 @@ class TellingModel(NoModels):
     """A final model that tells what it was given."""
 
     def weigh(
-        self, facts: Facts, hits: Sequence[RuleHit], table: FinalTable, lines: VerdictLines
+        self,
+        facts: Facts,
+        hits: Sequence[RuleHit],
+        table: FinalTable,
+        lines: VerdictLines,
+        groups: RuleGroups,
     ) -> tuple[RuleHit, ...]:
         seen = " ".join(f"{hit.name}={hit.score:g}" for hit in hits)
         return (

@@ -14,20 +14,25 @@ model says is none of these (`overrules`): the final model knows it, and more.
 
 The model that comes with Oborona only adds: points for its log-odds, up to a cap, nothing beside a
 decision of the site, and never so much that a message is refused that the rules alone would take.
+It is no witness of its own: less than `LEAST` points are no word, it counts among the rules of its
+group, and it goes by no more than that beyond what all else found.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
-from math import log
+from math import inf, log
 from typing import Final
 
 from oborona.policy.final_table import FinalTable
-from oborona.policy.models.final.features import MODELS
+from oborona.policy.groups import RuleGroups, group_room
+from oborona.policy.models.final.features import MODELS, SHIPPED
 from oborona.policy.rules import VerdictLines
 from oborona.types import RuleHit, RuleMode
 
 BELOW: Final = 0.01  # a hundredth is what scores are rounded to
+LEAST: Final = 15.0  # points; on mail that trees do not know, fewer stand on good mail as on spam
+_NO_GROUPS: Final = RuleGroups()
 
 
 def log_odds(probability: float) -> float:
@@ -76,6 +81,7 @@ def added(
     hits: Sequence[RuleHit],
     lines: VerdictLines,
     overrules: Collection[str] = (),
+    groups: RuleGroups = _NO_GROUPS,
 ) -> float:
     """Return what the model that comes with Oborona adds to the live hits.
 
@@ -85,15 +91,28 @@ def added(
         hits: of rules and lists.
         lines: what a rule must reach to be a decision of the site.
         overrules: rules that are none, whatever they reach.
+        groups: of rules; it keeps to the cap of its own.
 
     Guarantees: 0 to `most`; with it no score reaches `reject_score` that did not without.
     """
     live = [hit for hit in hits if hit.mode is RuleMode.LIVE]
-    if any(_decisions(live, lines, overrules)):
+    if points < LEAST or any(_decisions(live, lines, overrules)):
         return 0.0
+    found = sum(hit.score for hit in live)
     # where the lines are one, what is spam is refused, and the admin has said so
     end = lines.reject_score - BELOW if lines.reject_score > lines.spam_score else lines.spam_score
-    return max(0.0, min(points, most, end - sum(hit.score for hit in live)))
+    room = min(most, _witnessed(most, found, lines), group_room(live, groups, SHIPPED), end - found)
+    return max(0.0, min(points, room))
+
+
+def _witnessed(most: float, found: float, lines: VerdictLines) -> float:
+    """Return how much may be added to what all else found.
+
+    As much as that, or more where the cap files what has less: so it holds no message back that the
+    cap would file.
+    """
+    left = lines.spam_score - most
+    return LEAST + max(1.0, most / left) * found if left > 0 else inf
 
 
 def _decisions(

@@ -11,6 +11,7 @@ import msgspec
 from oborona.policy.expression.schema import FactSchema
 from oborona.policy.facts import Facts
 from oborona.policy.final_table import FinalMode, FinalTable
+from oborona.policy.groups import RuleGroups
 from oborona.policy.models.final.choice import ShippedStanding
 from oborona.policy.models.final.contributions import contributions
 from oborona.policy.models.final.features import MODELS, NAME, SHIPPED, FeatureReader, Vector
@@ -113,6 +114,7 @@ class Forest:
         table: FinalTable,
         lines: VerdictLines,
         standing: ShippedStanding,
+        groups: RuleGroups,
     ) -> tuple[RuleHit, ...]:
         """Return what it adds to the score, as the model that comes with Oborona.
 
@@ -120,22 +122,25 @@ class Forest:
         """
         odds = self.odds(facts, hits)
         most = most_added(table, standing)
+        full = self.trained.points * odds
         more = added(
-            self.trained.points * odds,
+            full,
             # in shadow it tells what it would add
             most or table.shipped_points or FinalTable().shipped_points,
             hits,
             lines,
             table.overrules,
+            groups,
         )
         points = round(more, 2)
         if points <= 0:
             return ()
+        held = "" if points == round(full, 2) else f": {points:g} of {full:.2f} points"
         return (
             RuleHit(
                 name=SHIPPED,
                 score=points,
-                say=f"adds log-odds {odds:.2f} to those of the rules",
+                say=f"adds log-odds {odds:.2f} to those of the rules{held}",
                 mode=RuleMode.LIVE if most else RuleMode.SHADOW,
             ),
         )

@@ -22,6 +22,7 @@ from oborona.metrics import Gauge
 from oborona.policy.expression import FactSchema
 from oborona.policy.facts import Facts
 from oborona.policy.final_table import FinalTable
+from oborona.policy.groups import RuleGroups
 from oborona.policy.list_files import Look, file_state
 from oborona.policy.models.final import file
 from oborona.policy.models.final.choice import (
@@ -225,7 +226,12 @@ class FollowedFinalModel:
         return self.version != "" and self.choice.own == self.version
 
     def weigh(
-        self, facts: Facts, hits: Sequence[RuleHit], table: FinalTable, lines: VerdictLines
+        self,
+        facts: Facts,
+        hits: Sequence[RuleHit],
+        table: FinalTable,
+        lines: VerdictLines,
+        groups: RuleGroups,
     ) -> tuple[RuleHit, ...]:
         """Return the part of the score of both; see `FinalModel.weigh`.
 
@@ -233,17 +239,22 @@ class FollowedFinalModel:
         """
         own, better = self.forest, self.better
         if own is None:
-            return self._added(facts, hits, table, lines)
+            return self._added(facts, hits, table, lines, groups)
         if decides(table, better=better):
-            beside = self.beside(facts, hits, table, lines)
+            beside = self.beside(facts, hits, table, lines, groups)
             return own.weigh(facts, hits, table, lines, better=better, beside=beside)
-        added = self._added(facts, hits, table, lines)
+        added = self._added(facts, hits, table, lines, groups)
         hits = (*hits, *added)
         beside = _points(added)
         return (*added, *own.weigh(facts, hits, table, lines, better=better, beside=beside))
 
     def beside(
-        self, facts: Facts, hits: Sequence[RuleHit], table: FinalTable, lines: VerdictLines
+        self,
+        facts: Facts,
+        hits: Sequence[RuleHit],
+        table: FinalTable,
+        lines: VerdictLines,
+        groups: RuleGroups,
     ) -> float:
         """Return the points that the shipped model adds to hits, were the site's own not there.
 
@@ -251,14 +262,19 @@ class FollowedFinalModel:
         """
         if self.forest is None or not self.forest.trained.over:
             return 0.0
-        return _points(self._added(facts, hits, table, lines))
+        return _points(self._added(facts, hits, table, lines, groups))
 
     def _added(
-        self, facts: Facts, hits: Sequence[RuleHit], table: FinalTable, lines: VerdictLines
+        self,
+        facts: Facts,
+        hits: Sequence[RuleHit],
+        table: FinalTable,
+        lines: VerdictLines,
+        groups: RuleGroups,
     ) -> tuple[RuleHit, ...]:
         if self.shipped is None:
             return ()
-        return self.shipped.add(facts, hits, table, lines, self.standing)
+        return self.shipped.add(facts, hits, table, lines, self.standing, groups)
 
     def meaning(self) -> NDArray[np.float32] | None:
         """Return the weights of the model on meaning that it was trained with.

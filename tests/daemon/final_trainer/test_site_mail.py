@@ -35,7 +35,7 @@ def site(tmp_path: Path) -> tuple[Path, Policy, list[int]]:
 
 def read(site: tuple[Path, Policy, list[int]], most: int = 1000) -> SiteMail:
     state, policy, _ = site
-    shipped = ShippedPart(None, 0.0, policy.final, policy.verdict)
+    shipped = ShippedPart(None, 0.0, policy.final, policy.verdict, policy.groups)
     return site_mail(state, policy, None, shipped, most=most, now=time.time())
 
 

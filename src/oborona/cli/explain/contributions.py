@@ -45,7 +45,7 @@ def final_parts(
     if not isinstance(final, FollowedFinalModel) or final.forest is None:
         return None
     plain, seen = readable(facts)[0], _seen(hits, policy)
-    beside = final.beside(plain, seen, policy.final, policy.verdict)
+    beside = final.beside(plain, seen, policy.final, policy.verdict, policy.groups)
     return _parts(final.forest.why(plain, seen, beside))
 
 

@@ -36,7 +36,7 @@ from oborona.policy.disclosure import public_hits
 from oborona.policy.fact_table import SCHEMA
 from oborona.policy.facts import Facts
 from oborona.policy.final_table import FinalTable
-from oborona.policy.groups import uncapped_hit
+from oborona.policy.groups import RuleGroups, uncapped_hit
 from oborona.policy.karma import KARMA
 from oborona.policy.load import Policy
 from oborona.policy.models.final.examples import ExampleBuilder, FinalExample
@@ -76,6 +76,7 @@ class ShippedPart(NamedTuple):
     most: float  # points; 0 = it is in shadow
     table: FinalTable
     lines: VerdictLines
+    groups: RuleGroups
 
     def of(self, facts: Facts, hits: Sequence[RuleHit]) -> tuple[float, float]:
         """Return its log-odds for a message, and the points that it adds."""
@@ -89,7 +90,8 @@ class ShippedPart(NamedTuple):
         if self.forest is None or not most:
             return 0.0
         points = self.forest.trained.points * odds
-        return round(added(points, most, hits, self.lines, self.table.overrules), 2)
+        more = added(points, most, hits, self.lines, self.table.overrules, self.groups)
+        return round(more, 2)
 
 
 class SiteMail(NamedTuple):

@@ -79,7 +79,7 @@ def run_round(state: Path, policy: Policy, *, most: int, now: float) -> Training
     shipped_version, shipped = _forest(shipped_paths(state))
     standing = standing_of(shipped_version, readable_choice(state))
     most_now = most_added(policy.final, standing)
-    shipped_part = ShippedPart(shipped, most_now, policy.final, policy.verdict)
+    shipped_part = ShippedPart(shipped, most_now, policy.final, policy.verdict, policy.groups)
     mail = site_mail(state, policy, own, shipped_part, most=most, now=now)
     judge = _Judge(policy, shipped_part)
     lines = [judge.without(message) for message in mail.messages]

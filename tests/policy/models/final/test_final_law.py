@@ -7,13 +7,15 @@ from __future__ import annotations
 import math
 
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from oborona.errors import PolicyError
 from oborona.policy.final_table import FinalTable
+from oborona.policy.groups import RuleGroups
 from oborona.policy.merge import merge
-from oborona.policy.models.final.law import added, log_odds, part, score_of
+from oborona.policy.models.final.features import SHIPPED
+from oborona.policy.models.final.law import LEAST, added, log_odds, part, score_of
 from oborona.policy.rules import VerdictLines
 from oborona.toml import parse
 from oborona.types import RuleHit, RuleMode
@@ -119,6 +121,62 @@ def test_what_adds_to_the_rules_files_where_lines_are_one_and_refuses_no_further
     hits = [RuleHit(name="R", score=60)]
     assert added(500, 80, hits, one) == 40
     assert added(500, 80, hits, LINES) == 80
+
+
+@pytest.mark.parametrize(
+    ("found", "most", "more"),
+    [
+        (0, 50, 15),
+        (-10, 50, 5),
+        (-60, 50, 0),
+        (20, 50, 35),
+        (60, 50, 50),
+        (5, 80, 35),
+        (0, 100, 100),
+    ],
+)
+def test_it_goes_little_beyond_what_all_else_found(found: float, most: float, more: float) -> None:
+    assert added(500, most, [RuleHit(name="R", score=found)], LINES) == more
+
+
+@given(st.floats(15, 2000), st.floats(15, 99), st.floats(1, 99.9))
+def test_that_holds_back_no_message_that_its_cap_would_file(
+    points: float, most: float, found: float
+) -> None:
+    assume(found + min(points, most) >= LINES.spam_score)
+    more = added(points, most, [RuleHit(name="R", score=found)], LINES)
+    assert found + more >= LINES.spam_score - 1e-6
+
+
+def test_a_few_points_are_no_word() -> None:
+    hits = [RuleHit(name="R", score=90)]
+    assert added(LEAST - 0.1, 50, hits, LINES) == 0
+    assert added(LEAST, 50, hits, LINES) == LEAST
+    assert added(LEAST, 5, hits, LINES) == 5, "the cap is the site's"
+
+
+def test_it_counts_among_the_rules_of_its_group() -> None:
+    looks = RuleGroups(caps={"STYLE": 70.0}, members={"LOUD": "STYLE", SHIPPED: "STYLE"})
+    hits = [RuleHit(name="LOUD", score=40), RuleHit(name="R", score=30)]
+    assert added(500, 50, hits, LINES, (), looks) == 30
+    assert added(500, 50, [RuleHit(name="LOUD", score=70)], LINES, (), looks) == 0
+    quiet = RuleHit(name="LOUD", score=70, mode=RuleMode.SHADOW)
+    assert added(500, 50, [quiet, *hits[1:]], LINES, (), looks) == 45
+    assert added(500, 50, hits, LINES, (), RuleGroups()) == 50
+
+
+def test_a_group_that_there_is_not_is_refused_with_its_place() -> None:
+    document = parse(b"[final]\nshipped_group = 'STILE'\n", "final.toml", PolicyError)
+    with pytest.raises(PolicyError, match="there is no such") as refused:
+        merge([document])
+    assert (refused.value.file, refused.value.line) == ("final.toml", 2)
+
+
+def test_the_group_of_what_it_adds_is_the_sites_to_choose() -> None:
+    style = b"[[group]]\nname = 'STYLE'\ncap = 70\n"
+    assert merge([parse(style, "a.toml", PolicyError)]).groups.members == {SHIPPED: "STYLE"}
+    free = parse(b"[final]\nshipped_group = ''\n", "b.toml", PolicyError)
+    assert merge([parse(style, "a.toml", PolicyError), free]).groups.members == {}
 
 
 def test_the_word_of_the_content_model_is_no_decision() -> None:
