@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Iterator, Sequence
+from math import inf
 from typing import Final, NamedTuple
 
 import msgspec
@@ -23,6 +24,7 @@ from oborona.policy.models.final.examples import (
     FinalExample,
     example_table,
 )
+from oborona.policy.models.final.law import added
 
 FOR_MAIL: Final = frozenset({"rule ANSWER", "rule PROVED_BULK", "rule SIGNED_TEXT"})
 """Rules that speak for a message."""
@@ -46,6 +48,7 @@ class SourcedExample(NamedTuple):
     source: str
     untaught: bool  # good mail that is never taught
     example: FinalExample
+    room: float  # points that the model that comes with Oborona may add at most
 
 
 class SourcedTable:
@@ -66,11 +69,12 @@ class SourcedTable:
             if is_clean(name) and not (without and re.fullmatch(without, name))
         ]
         self.table = example_table(
-            [_clean(example, places) for _, _, example in examples],
+            [_clean(each.example, places) for each in examples],
             [names[place] for place in places],
         )
-        self.source = np.array([source for source, _, _ in examples])
-        self.untaught = np.array([untaught for _, untaught, _ in examples])
+        self.source = np.array([each.source for each in examples])
+        self.untaught = np.array([each.untaught for each in examples])
+        self.room = np.array([each.room for each in examples])
 
     @property
     def directions(self) -> dict[int, int]:
@@ -121,5 +125,13 @@ async def examples(
             score=scanned.verdict.score,
         )
         untaught = not message.spam and bool(hashlib.blake2b(domain.encode()).digest()[0] & 1)
-        dealt.append(SourcedExample(message.source, untaught, example))
+        room = added(
+            inf,
+            rules.final.shipped_points,
+            scanned.verdict.rules,
+            rules.verdict,
+            rules.final.overrules,
+            rules.groups,
+        )
+        dealt.append(SourcedExample(message.source, untaught, example, room))
     return dealt, builder.names

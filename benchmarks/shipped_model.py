@@ -48,6 +48,7 @@ from oborona.policy.load import Policy, load_policy  # noqa: E402
 from oborona.policy.models.content.calibration import Calibration  # noqa: E402
 from oborona.policy.models.final.curves import Floats, quality  # noqa: E402
 from oborona.policy.models.final.file import TrainedModel, encode  # noqa: E402
+from oborona.policy.models.final.law import LEAST  # noqa: E402
 from oborona.policy.models.final.summary import TrainingSummary  # noqa: E402
 
 LOST: Final = 0.002  # of the good mail that was left out
@@ -75,8 +76,10 @@ class LeftOutOdds:
 
     def scores(self, offset: float) -> Floats:
         """Return the scores with what is added, under the first cap."""
-        most = self.policy.final.shipped_points
-        return self.dealt.table.scores + np.clip(POINTS * (self.odds - offset), 0, most)
+        points = POINTS * (self.odds - offset)
+        return self.dealt.table.scores + np.where(
+            points < LEAST, 0.0, np.minimum(points, self.dealt.room)
+        )
 
     def filed(self, offset: float) -> NDArray[np.bool_]:
         """Tell which messages are filed as spam."""
