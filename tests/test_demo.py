@@ -60,10 +60,7 @@ def test_mail_goes_through_and_gtube_is_refused() -> None:
     sent = {kind: int(row[0]) for kind, row in rows.items() if kind in ("ham", "spam", "campaign")}
     assert sent["campaign"] == 10
     assert sent["ham"] > 40, "everyday letters and golden ones"
-    # A letter all in capitals, and one with foreign links alone, from a client without a name:
-    # 75 and 90 points by the rules, and the model that comes with Oborona adds the rest
-    # (docs/measured/catch.md#a-first-day)
-    assert rows["ham"][2] in ("·", "1", "2"), "no good mail is filed, but for those two"
+    assert rows["ham"][2] == "·", "no good mail is filed"
     assert rows["ham"][3] == "·", "no good mail is refused"
     assert int(rows["spam"][2]) + int(rows["spam"][3].replace("·", "0")) >= sent["spam"] // 2, (
         output
