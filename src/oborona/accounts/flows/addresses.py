@@ -20,6 +20,7 @@ from oborona.reputation.networks import Network
 AddressIds = npt.NDArray[np.int64]
 _FIRST_V6: Final = 1 << 32
 _MAPPED: Final = b"\0" * 10 + b"\xff\xff"
+_MAPPED_FIRST: Final = 0xFFFF << 32
 
 NEVER_OURS: Final[tuple[Network, ...]] = tuple(
     ip_network(text)
@@ -66,6 +67,22 @@ class AddressTable:
             octets = socket.inet_pton(socket.AF_INET6, text)
         except OSError as error:
             raise ValueError(f"{text[:50]!r} is no address") from error
+        return self._id_of_v6(octets)
+
+    def id_of_bits(self, bits: int) -> int:
+        """Return the number of an IPv6 address, or an IPv4 address mapped into it, by its 128 bits.
+
+        Raises:
+            ValueError: it has more of them, or is negative.
+        """
+        if bits >> 32 == 0xFFFF:  # most are
+            return bits & 0xFFFF_FFFF
+        try:
+            return self._id_of_v6(bits.to_bytes(16, "big"))
+        except OverflowError as error:
+            raise ValueError(f"{bits} is no address") from error
+
+    def _id_of_v6(self, octets: bytes) -> int:
         if octets.startswith(_MAPPED):
             return int.from_bytes(octets[-4:], "big")
         number = self._v6.get(octets)
@@ -119,6 +136,14 @@ class OwnSources:
                 self._known_v6 = np.concatenate([self._known_v6, found])
             ours[of_v6] = self._known_v6[ids[of_v6] - _FIRST_V6]
         return ours
+
+    def mapped_ranges(self) -> Ranges:
+        """Return our addresses as ranges of IPv6, IPv4 mapped into it.
+
+        Source: RFC 4291 section 2.5.5.2.
+        """
+        of_v4 = [(first + _MAPPED_FIRST, behind + _MAPPED_FIRST) for first, behind in self._v4]
+        return _less(self._v6, [(_MAPPED_FIRST, _MAPPED_FIRST + _FIRST_V6)]) + of_v4
 
     def _is_own_v6(self, address: int) -> bool:
         return any(first <= address < behind for first, behind in self._v6)
