@@ -143,7 +143,7 @@ NETWORK = {
         ("oborona-writer", "oborona-reader"),
         ("oborona-writer", "oborona-trainer"),
         ("oborona-worker", "oborona-intake"),
-        ("oborona-trainer", "oborona-flows"),
+        ("oborona-keeper", "oborona-flows"),
     ],
 )
 def test_units_of_a_kind_are_confined_alike(one: str, other: str) -> None:

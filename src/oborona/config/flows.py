@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ipaddress import ip_address
 from typing import Annotated, Literal
+from urllib.parse import urlsplit
 
 import msgspec
 from msgspec import Meta
@@ -45,16 +46,28 @@ def _exporters(value: str) -> None:
             raise ValueError(f"{part!r} is no address of an exporter") from None
 
 
+def _url(value: str) -> None:
+    try:
+        parts = urlsplit(value)
+        port = parts.port
+    except ValueError:
+        raise ValueError(f"{value!r} is no URL") from None
+    if parts.scheme not in ("http", "https") or not parts.hostname or port == 0:
+        raise ValueError(f"{value!r}: a URL begins with http://HOST or https://HOST")
+    if parts.username is not None or parts.password is not None:
+        raise ValueError("the password stands in a file of its own, not in the URL")
+
+
 class FlowSettings(msgspec.Struct, frozen=True, kw_only=True):
     """Flows of SMTP from routers and switches: who of our machines sends how much, whether its mail
     passes through our mail servers or not (docs/operate/flows.md).
     """
 
     source: Annotated[
-        Literal["off", "nfdump", "jsonl"],
+        Literal["off", "nfdump", "jsonl", "clickhouse"],
         Meta(
             description="Where flows come from: files of nfcapd or sfcapd; files of JSON lines, as "
-            "goflow2 writes them; or nowhere."
+            "goflow2 writes them; a table of ClickHouse; or nowhere."
         ),
     ] = "off"
     folder: Annotated[
@@ -127,13 +140,61 @@ class FlowSettings(msgspec.Struct, frozen=True, kw_only=True):
     file_s: Annotated[
         float,
         Meta(
-            ge=1, le=3600, description="nfdump may take so long over one file; then it is killed."
+            ge=1,
+            le=3600,
+            description="nfdump may take so long over one file; then it is killed."
         ),
     ] = 120.0
     file_mib: Annotated[
         int,
         Meta(ge=64, le=65_536, description="Memory that nfdump may take over one file, in MiB."),
     ] = 1024
+    url: Annotated[
+        str,
+        Meta(
+            max_length=1000,
+            description="Where ClickHouse listens for HTTP, with ?database=NAME where the table is "
+            "in another one than the user's own.",
+            extra={"allowed": "a URL", "check": _url},
+        ),
+    ] = "http://127.0.0.1:8123"
+    user: Annotated[
+        str,
+        Meta(
+            pattern=r"\A[!-~]*\Z",
+            max_length=100,
+            description='As whom ClickHouse is asked. Empty: "default".',
+            extra={"allowed": 'a user name, or ""'},
+        ),
+    ] = ""
+    password_file: Annotated[
+        str,
+        Meta(
+            max_length=4096,
+            pattern=PATH_OR_NONE,
+            description="File that holds the user's password and nothing else. Empty: none is sent.",
+            extra={"allowed": 'an absolute path, or ""'},
+        ),
+    ] = ""
+    records: Annotated[
+        str,
+        Meta(
+            max_length=4096,
+            pattern=r"\A(goflow2|akvorado|/[^\x00-\x1f\x7f]+)\Z",
+            description="The SELECT that yields records of flows: of goflow2's table flows_raw, of "
+            "Akvorado's table flows, or one of your own, in a file.",
+            extra={"allowed": "goflow2, akvorado, or an absolute path"},
+        ),
+    ] = "goflow2"
+    settle_s: Annotated[
+        float,
+        Meta(
+            ge=0,
+            le=3600,
+            description="A window is asked for so long after its end: what comes into the table "
+            "later is not counted.",
+        ),
+    ] = 20.0
 
     @property
     def rates(self) -> dict[str, int]:

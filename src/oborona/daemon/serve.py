@@ -200,11 +200,12 @@ def _run(
                 )
             )
         if follows:
+            asks = loaded.settings.flows.source == "clickhouse"
             jobs.append(
                 beside(
                     name="flows",
                     run=partial(flows.run, loaded.settings, state),
-                    kind=ProcessKind.FLOWS,
+                    kind=ProcessKind.FLOW_ASKER if asks else ProcessKind.FLOWS,
                 )
             )
         if ProcessRole.KEEPER in roles:

@@ -82,6 +82,13 @@ HERE = (ResolverAddress("127.0.0.1"),)
             (),
         ),
         ({"mailboxes.imap": "inet:993@imap.shop.example"}, HERE, (ANY,)),
+        (
+            {"flows.source": "clickhouse", "flows.url": "https://[2001:db8::7]:8443/?database=a"},
+            HERE,
+            ("2001:db8::7",),
+        ),
+        ({"flows.source": "clickhouse", "flows.url": "http://10.0.0.7:8123"}, HERE, ()),
+        ({"flows.source": "nfdump", "flows.url": "http://203.0.113.7:8123"}, HERE, ()),
     ],
 )
 def test_what_the_settings_lead_to(

@@ -214,7 +214,7 @@ def test_what_can_not_work_is_said_at_the_start(
 def test_without_a_folder_files_wait_and_it_is_said(folder: Path) -> None:
     with started(folder / "later", "jsonl") as daemon:
         wait(lambda: "is no folder" in daemon.run("flows", "status").stdout)
-        assert "files wait" in daemon.run("doctor").stdout
+        assert "flows wait" in daemon.run("doctor").stdout
         (folder / "later").mkdir()
         json_file(folder / "later", "a.jsonl", 200)
         wait(lambda: taken(daemon) == ["a.jsonl"])

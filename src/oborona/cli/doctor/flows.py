@@ -10,17 +10,22 @@ from pathlib import Path
 from typing import Any, Final
 
 from oborona import state_files
+from oborona.accounts.flows.clickhouse_sql import columns_query
 from oborona.accounts.flows.store import DAY_S, FileState, FlowStore
-from oborona.accounts.flows.windows import WRONG_SHARE
+from oborona.accounts.flows.windows import WINDOW_S, WRONG_SHARE
 from oborona.cli.context import CliContext
 from oborona.cli.doctor.report import CheckReport, CheckState
 from oborona.cli.flows.exporters import exporter_rows
 from oborona.config.flows import FlowSettings
-from oborona.errors import StoreError
+from oborona.daemon.flows.clickhouse import records_select
+from oborona.daemon.flows.clickhouse_client import clickhouse_client
+from oborona.errors import OboronaError, StoreError
 from oborona.telemetry import status
 
 MOST_LOSS: Final = 0.01  # of datagrams: sums below the truth by more are no sums
 MOST_SHARED: Final = 0.5  # of streams that two exporters tell of: each is counted twice
+ASKED_S: Final = 10.0  # that ClickHouse may take to say that it is there
+MOST_AHEAD_S: Final = 30.0  # of its clock: windows wait for the clock that is behind
 SLACK_S: Final = 60.0  # beside the rotation of files: a file is taken some seconds after it
 
 
@@ -30,9 +35,12 @@ def flows(context: CliContext) -> Iterator[CheckReport]:
     if settings.source == "off":
         return
     yield _process(context)
-    if settings.source == "nfdump":
-        yield _program(settings)
-    yield _folder(settings)
+    if settings.source == "clickhouse":
+        yield _clickhouse(settings)
+    else:
+        if settings.source == "nfdump":
+            yield _program(settings)
+        yield _folder(settings)
     yield from _files(context, settings)
 
 
@@ -42,11 +50,11 @@ def _process(context: CliContext) -> CheckReport:
         return CheckReport(
             "flows",
             CheckState.FAIL,
-            "the process does not run: flows wait in their folder",
+            "the process does not run: flows wait where they are",
             "systemctl start oborona-flows.service, where the units run one by one",
         )
     if words.trouble:
-        return CheckReport("flows", CheckState.FAIL, f"files wait: {words.trouble}")
+        return CheckReport("flows", CheckState.FAIL, f"flows wait: {words.trouble}")
     return CheckReport("flows", CheckState.OK, f"runs (pid {words.pid})")
 
 
@@ -57,6 +65,24 @@ def _program(settings: FlowSettings) -> CheckReport:
             "nfdump", CheckState.FAIL, f"{settings.nfdump} is not there", "apt-get install nfdump"
         )
     return CheckReport("nfdump", CheckState.OK, found)
+
+
+def _clickhouse(settings: FlowSettings) -> CheckReport:
+    try:
+        client = clickhouse_client(settings, ASKED_S)
+        ahead_s = client.clock() - time.time()
+        client.ask(columns_query(records_select(settings.records)), lambda _line: None)
+    except OboronaError as error:
+        return CheckReport("clickhouse", CheckState.FAIL, str(error))
+    if abs(ahead_s) > MOST_AHEAD_S:
+        return CheckReport(
+            "clickhouse",
+            CheckState.WARN,
+            f"its clock is {abs(ahead_s):.0f} s {'ahead of' if ahead_s > 0 else 'behind'} ours: "
+            "windows wait for whichever is behind",
+            "timedatectl",
+        )
+    return CheckReport("clickhouse", CheckState.OK, f"{settings.url} has what {settings.records} asks for")
 
 
 def _folder(settings: FlowSettings) -> CheckReport:
@@ -94,7 +120,9 @@ def _files(context: CliContext, settings: FlowSettings) -> Iterator[CheckReport]
         )
         return
     age_s = now - taken[0].taken
-    late = age_s > 2 * settings.rotation_s + SLACK_S
+    asks = settings.source == "clickhouse"
+    every_s = WINDOW_S + settings.settle_s if asks else settings.rotation_s
+    late = age_s > 2 * every_s + SLACK_S
     yield CheckReport(
         "flows counted",
         CheckState.WARN if late else CheckState.OK,

@@ -40,7 +40,8 @@ def egress_networks(settings: Settings, resolvers: Iterable[ResolverAddress]) ->
     hosts = {server.host for server in resolvers}
     for address in _addresses(settings):
         hosts.add(address.host)
-    for url in (settings.alarm.webhook, settings.mailboxes.url):
+    asked = (settings.flows.url,) if settings.flows.source == "clickhouse" else ()
+    for url in (settings.alarm.webhook, settings.mailboxes.url, *asked):
         hosts.add(urlsplit(url).hostname or "localhost")
     hosts.add(_host(settings.alarm.mail_server))
     for listener in open_listeners(settings):

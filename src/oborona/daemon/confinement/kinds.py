@@ -2,7 +2,7 @@
 
     picture  once it is ready, computes and answers: opens no file and no connection, starts
              nothing, signals nobody but itself
-    worker, publisher, intake, keeper, exporter
+    worker, publisher, intake, keeper, exporter, flow asker
              read and write files, connect, start threads; no program, no process, no signal to
              another one, no name space, nothing that looks into other processes, no kernel
              interface beside files and sockets, no memory that is made executable
@@ -107,6 +107,7 @@ class ProcessKind(enum.StrEnum):
     READER = "reader"
     FINAL_TRAINER = "final trainer"
     FLOWS = "flows"
+    FLOW_ASKER = "flow asker"
 
 
 _HERE: Final = (socket.AF_UNIX,)
@@ -123,6 +124,7 @@ _FAMILIES: Final[dict[ProcessKind, tuple[int, ...]]] = {
     ProcessKind.READER: _HERE,
     ProcessKind.FINAL_TRAINER: _HERE,
     ProcessKind.FLOWS: _HERE,
+    ProcessKind.FLOW_ASKER: _ANYWHERE,  # ClickHouse
 }
 STARTS_PROGRAMS: Final = frozenset(
     {ProcessKind.READER, ProcessKind.FINAL_TRAINER, ProcessKind.FLOWS}

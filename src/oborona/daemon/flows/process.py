@@ -1,6 +1,6 @@
 """The flow process: opens its stores, follows its source, and writes its status.
 
-While a store or the source can't be used files wait where they are, and are taken later.
+While a store or the source can't be used flows wait where they are, and are taken later.
 """
 
 from __future__ import annotations
@@ -23,6 +23,8 @@ from oborona.accounts.flows.store import FlowStore
 from oborona.config import Settings
 from oborona.config.flows import FlowSettings
 from oborona.counters.whole_spool import WholeSpool
+from oborona.daemon.flows.clickhouse import ClickHouseWindows, records_select
+from oborona.daemon.flows.clickhouse_client import clickhouse_client
 from oborona.daemon.flows.folders import JsonSpool, NfcapdFolder
 from oborona.daemon.flows.follower import TROUBLE, UP, FlowFollower
 from oborona.daemon.flows.source import FlowSource
@@ -41,7 +43,8 @@ log = logging.getLogger("oborona.flows")
 
 
 def check_flows(settings: Settings) -> None:
-    """Refuse settings that name a source, and not where it is or which networks are ours.
+    """Refuse settings that name a source, and not where it is or which networks are ours, or a file
+    that can't be read.
 
     Raises:
         ConfigError: they do.
@@ -49,12 +52,16 @@ def check_flows(settings: Settings) -> None:
     source = settings.flows.source
     if source == "off":
         raise ConfigError('flows.source is "off": there is nothing to run')
+    asks = source == "clickhouse"
     for name, value in (
-        ("flows.folder", settings.flows.folder),
+        ("flows.folder", asks or settings.flows.folder),
         ("site.networks", settings.site.networks),
     ):
         if not value:
             raise ConfigError(f'flows.source is "{source}", and {name} is not set')
+    if asks:
+        clickhouse_client(settings.flows)
+        records_select(settings.flows.records)
 
 
 def run(settings: Settings, state: Path, ready: Callable[[], None]) -> int:
@@ -114,6 +121,7 @@ def open_follower(settings: Settings, state: Path, stores: ExitStack) -> FlowFol
 
     Raises:
         StoreError: a store can't be used.
+        ConfigError: a file that the settings name can't be read.
     """
     flows = settings.flows
     store = stores.enter_context(FlowStore(state / state_files.FLOWS))
@@ -137,7 +145,11 @@ def open_follower(settings: Settings, state: Path, stores: ExitStack) -> FlowFol
 
 
 def flow_source(settings: FlowSettings, store: FlowStore) -> FlowSource:
-    """Return the source that the settings name."""
+    """Return the source that the settings name.
+
+    Raises:
+        ConfigError: a file that they name can't be read.
+    """
     rules = FlowRules(
         rotation_s=settings.rotation_s,
         active_timeout_s=settings.active_timeout_s,
@@ -146,6 +158,14 @@ def flow_source(settings: FlowSettings, store: FlowStore) -> FlowSource:
     )
     if settings.source == "jsonl":
         return JsonSpool(Path(settings.folder), store, rules)
+    if settings.source == "clickhouse":
+        return ClickHouseWindows(
+            clickhouse_client(settings),
+            records_select(settings.records),
+            store,
+            rules,
+            settle_s=settings.settle_s,
+        )
     reader = NfdumpReader(
         settings.nfdump,
         seconds=settings.file_s,
