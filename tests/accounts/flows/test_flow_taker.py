@@ -69,16 +69,25 @@ class Site:
             taker.take(read, NOW, dies)
 
     def counted(self) -> dict[CounterPrefix, int]:
-        """Return what the counters have of the source, and to how many it wrote."""
-        hasher = Hasher(KEY)
-        (source,) = hasher.each(ShingleType.CLIENT_IP, [b"192.0.2.1"])
+        """Return what the counters have of the source."""
+        (source,) = Hasher(KEY).each(ShingleType.CLIENT_IP, [b"192.0.2.1"])
+        return self._seen(source)
+
+    def destinations(self) -> int:
+        """Return to how many addresses the source sent within the day."""
+        (pair,) = Hasher(KEY).pairs(
+            ShingleType.FLOW_DESTINATION, ShingleType.FLOW_DESTINATIONS, [b"192.0.2.1"], [b"any"]
+        )
+        return self._seen(pair.distinct)[CounterPrefix.FLOW_STREAMS]
+
+    def _seen(self, shingle: Shingle) -> dict[CounterPrefix, int]:
         with closing(LmdbCounterWriter(self.counters)) as writer:
             while writer.step(NOW):
                 pass
             counters = LmdbCounters(self.counters, "worker-0", environment=writer.environment)
             with closing(counters):
                 return {
-                    prefix: seen(counters, source, prefix)
+                    prefix: seen(counters, shingle, prefix)
                     for prefix in CounterPrefix
                     if prefix.value.startswith("flow-")
                 }
@@ -116,6 +125,15 @@ def test_a_file_is_counted(site: Site) -> None:
         assert window.octets == 210_000
         (exporter,) = store.exporters(START)
         assert exporter.records == 300
+
+
+@pytest.mark.parametrize("between", [True, False])
+def test_a_destination_counts_once_a_day_in_however_many_files(site: Site, between: bool) -> None:
+    site.take(read_file("a", 300))
+    if between:  # else both files are counted at once
+        assert site.destinations() == 200
+    site.take(read_file("b", 150))
+    assert site.destinations() == 200
 
 
 @pytest.mark.parametrize("place", range(6))

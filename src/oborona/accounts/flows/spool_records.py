@@ -1,6 +1,7 @@
 """A window of flows as the counters have it.
 
     ClientIp under flow-packets, flow-octets, flow-streams    how much a source sent
+    FlowDestination under flow-streams                        that it sent to an address
     FlowDestinations under flow-streams                       to how many addresses, once a day each
 
 Of one source in one window `MOST_DESTINATIONS` are paired: who writes to more has shown it.
@@ -54,7 +55,11 @@ def _records(
 ) -> Iterator[bytes]:
     sources = [table.text_of(number).encode() for number in window.source.tolist()]
     hashes = _hashes(hasher, ShingleType.CLIENT_IP, sources)
-    keys, cells = [], []
+    pairs = _pairs(window, table, hasher, sources)
+    # what makes a pair known to later windows is in the record of its pair: before it, nobody had
+    # seen the pair
+    once = seen_cells(pairs["both"], np.ones(len(pairs), dtype=np.int64), window.start)
+    keys, cells = [once[0]], [once[1]]
     for prefix, amounts in (
         (CounterPrefix.FLOW_PACKETS, window.packets),
         (CounterPrefix.FLOW_OCTETS, window.octets),
@@ -68,7 +73,7 @@ def _records(
     yield from encode_records(
         np.concatenate(keys, dtype=KEYS),
         np.concatenate(cells),
-        _pairs(window, table, hasher, sources),
+        pairs,
         window.start,
         first=first,
     )
