@@ -96,7 +96,9 @@ class ClickHouse:
         except RuntimeError as error:
             words = str(error)
             code = _ERROR.search(words)
-            return _refusal(404 if "UNKNOWN_TABLE" in words else 500, int(code[1]) if code else 0, words)
+            return _refusal(
+                404 if "UNKNOWN_TABLE" in words else 500, int(code[1]) if code else 0, words
+            )
         return web.Response(body=octets, headers={"X-ClickHouse-Format": "JSONCompactEachRow"})
 
     async def _faulty(self, request: web.Request) -> web.StreamResponse:

@@ -140,9 +140,7 @@ class FlowSettings(msgspec.Struct, frozen=True, kw_only=True):
     file_s: Annotated[
         float,
         Meta(
-            ge=1,
-            le=3600,
-            description="nfdump may take so long over one file; then it is killed."
+            ge=1, le=3600, description="nfdump may take so long over one file; then it is killed."
         ),
     ] = 120.0
     file_mib: Annotated[

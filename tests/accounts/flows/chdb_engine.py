@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
+from typing import Any
 
 from chdb.session import Session
 
@@ -17,9 +18,9 @@ WHERE received = 0 OR received >= {{start:UInt32}} * 1000 AND received < {{end:U
 
 
 @cache
-def session() -> Session:
+def session() -> Any:
     """Return the engine, with an empty table `told`; there can be one in a process."""
-    made = Session()
+    made: Any = Session()  # type: ignore[no-untyped-call]
     made.query(
         "CREATE TABLE told (received Int64, begin Int64, end Int64, source String, destination String,"
         " source_port UInt16, destination_port UInt16, protocol UInt8, packets Int64, octets Int64,"

@@ -111,9 +111,9 @@ def test_a_server_that_says_nothing_is_left(
 
 
 def test_an_error_of_the_sql_is_told_in_its_words(server: ClickHouse) -> None:
-    with pytest.raises(PeerError, match="answers 404: Code: 60.*nowhere"):
+    with pytest.raises(PeerError, match=r"answers 404: Code: 60.*nowhere"):
         rows(client(server), ClickHouseQuery(sql="SELECT 1 FROM nowhere"))
-    with pytest.raises(PeerError, match="answers 500: Code: 62.*Syntax error"):
+    with pytest.raises(PeerError, match=r"answers 500: Code: 62.*Syntax error"):
         rows(client(server), ClickHouseQuery(sql="SELEKT 1"))
 
 
@@ -121,7 +121,7 @@ def test_nobody_there_is_said() -> None:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         url = f"http://127.0.0.1:{free.getsockname()[1]}"
-    with pytest.raises(PeerError, match="127.0.0.1"):
+    with pytest.raises(PeerError, match=r"127\.0\.0\.1"):
         ClickHouseClient(url, user="", password="", seconds=5).clock()
 
 
@@ -148,7 +148,7 @@ def flow_settings(tmp_path: Path, server: ClickHouse, password: str) -> FlowSett
 def test_user_and_password_are_sent(tmp_path: Path, server: ClickHouse) -> None:
     server.user, server.password = "reader", "open sesame"
     assert clickhouse_client(flow_settings(tmp_path, server, "open sesame")).clock()
-    with pytest.raises(PeerError, match="answers 403.*Authentication failed"):
+    with pytest.raises(PeerError, match=r"answers 403.*Authentication failed"):
         clickhouse_client(flow_settings(tmp_path, server, "open barley")).clock()
 
 

@@ -1,32 +1,25 @@
 """The process that counts flows, as an admin starts it: what it counts, shows, and survives."""
 
-import asyncio
 import json
 import os
 import random
 import shutil
 import signal
 import time
-from collections.abc import Callable
-from contextlib import closing
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
 
-from oborona import secret, state_files
+from oborona import state_files
 from oborona.accounts.flows.store import FileState, FlowStore
 from oborona.cli import main
-from oborona.counters.readonly import open_reader
-from oborona.errors import StoreError
-from oborona.message.hashing import Hasher, ShingleType
 from oborona.telemetry import status
-from oborona.types import CounterPrefix, Metric, Window
 from tests.accounts.flows.captured_smtp import SmtpSession, write_pcap
+from tests.daemon.flows.counted_flows import counted, destinations, taken, wait
 from tests.peers.nfcapd import Nfcapd
 from tests.peers.oborona import Oborona
 
-WAIT_S = 60.0
 KILLS = int(os.environ.get("FLOW_KILLS", "12"))  # more of them by hand
 
 
@@ -48,46 +41,6 @@ def started(folder: Path, source: str) -> Oborona:
             "reader.enabled": False,
         }
     )
-
-
-def wait(what: Callable[[], bool]) -> None:
-    end = time.monotonic() + WAIT_S
-    while not what():
-        assert time.monotonic() < end, "it did not come"
-        time.sleep(0.05)
-
-
-def taken(daemon: Oborona) -> list[str]:
-    try:
-        with FlowStore(daemon.state / state_files.FLOWS, make=False) as store:
-            return [file.name for file in store.files() if file.state is FileState.TAKEN]
-    except StoreError:
-        return []
-
-
-def counted(daemon: Oborona) -> dict[str, int]:
-    """Return what the counters have of 192.0.2.5 within the day, by prefix."""
-    hasher = Hasher(secret.load(daemon.state).shingles)
-    (source,) = hasher.each(ShingleType.CLIENT_IP, [b"192.0.2.5"])
-    with closing(open_reader(daemon.state / state_files.COUNTERS)) as counters:
-        return {
-            prefix.value: asyncio.run(counters.read([source], time.time(), prefix))[0][Window.DAY][
-                Metric.SEEN
-            ]
-            for prefix in CounterPrefix
-            if prefix.value.startswith("flow-")
-        }
-
-
-def destinations(daemon: Oborona) -> int:
-    """Return to how many addresses 192.0.2.5 sent within the day, by the counters."""
-    hasher = Hasher(secret.load(daemon.state).shingles)
-    (pair,) = hasher.pairs(
-        ShingleType.FLOW_DESTINATION, ShingleType.FLOW_DESTINATIONS, [b"192.0.2.5"], [b"any"]
-    )
-    with closing(open_reader(daemon.state / state_files.COUNTERS)) as counters:
-        read = counters.read([pair.distinct], time.time(), CounterPrefix.FLOW_STREAMS)
-        return asyncio.run(read)[0][Window.DAY][Metric.SEEN]
 
 
 def json_file(folder: Path, name: str, streams: int) -> None:

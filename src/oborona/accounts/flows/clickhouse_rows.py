@@ -81,11 +81,7 @@ class SourceColumns:
         self._table = table
         self._own = own
         self._decoder = msgspec.json.Decoder(SourceRow)
-        self._columns = {
-            name: array("q")
-            for name in (*("source", "packets", "octets", "streams"), *("at_once", "destinations"))
-            + ("refused", "sampled", "paired")
-        }
+        self._columns = {name: array("q") for name in (*SourceRow.__struct_fields__[:-1], "paired")}
         self._pairs = array("q")
 
     @property
@@ -110,18 +106,9 @@ class SourceColumns:
             self._pairs.extend(map(self._table.id_of_bits, row.to))
         except ValueError as error:
             raise FileDamaged(str(error)) from error
-        for name, value in (
-            ("source", source),
-            ("packets", row.packets),
-            ("octets", row.octets),
-            ("streams", row.streams),
-            ("at_once", row.at_once),
-            ("destinations", row.destinations),
-            ("refused", row.refused),
-            ("sampled", int(row.sampled)),
-            ("paired", len(row.to)),
-        ):
-            self._columns[name].append(value)
+        values = (source, *msgspec.structs.astuple(row)[1:-1], len(row.to))
+        for column, value in zip(self._columns.values(), values, strict=True):
+            column.append(value)
 
     def window(self, start: int) -> FlowWindow:
         """Return the window of all rows; they are let go.
@@ -129,9 +116,7 @@ class SourceColumns:
         Raises:
             FileDamaged: a source comes twice, or is not ours.
         """
-        columns = {
-            name: np.array(column, dtype=np.int64) for name, column in self._columns.items()
-        }
+        columns = {name: np.array(column, dtype=np.int64) for name, column in self._columns.items()}
         pairs = np.array(self._pairs, dtype=np.int64)
         self._columns, self._pairs = {}, array("q")
         order = np.argsort(columns["source"], kind="stable")

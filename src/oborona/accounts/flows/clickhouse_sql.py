@@ -71,7 +71,8 @@ FROM (
     )
     WHERE protocol = {TCP} AND destination_port IN {SMTP_PORTS}
 )
-WHERE (client = {_NONE} OR @own@) AND (empty({{believed:Array(IPv6)}}) OR has({{believed:Array(IPv6)}}, teller))"""
+WHERE (client = {_NONE} OR @own@)
+    AND (empty({{believed:Array(IPv6)}}) OR has({{believed:Array(IPv6)}}, teller))"""  # noqa: S608 - numbers of ours
 
 _EXPORTERS: Final = f"""\
 SELECT toUInt128(teller), countIf(valid), countIf(NOT valid), countIf(valid AND wrong),
@@ -82,7 +83,7 @@ FROM (
 )
 GROUP BY teller
 ORDER BY countIf(valid) DESC, teller
-LIMIT {MOST_EXPORTERS}"""
+LIMIT {MOST_EXPORTERS}"""  # noqa: S608 - a number of ours
 
 _SHARED: Final = """\
 SELECT toUInt128(teller), countIf(several) / count()
@@ -120,7 +121,7 @@ FROM (
     )
     WHERE valid
 )
-GROUP BY client"""
+GROUP BY client"""  # noqa: S608 - numbers of ours
 
 
 class ClickHouseQuery(msgspec.Struct, frozen=True, kw_only=True):

@@ -90,7 +90,9 @@ def read_window(
         start=start,
         windows=[window] if len(window.source) else [],
         table=table,
-        exporters=_exporter_windows(exporters, rates, _shares(ask, queries, exporters, table), start),
+        exporters=_exporter_windows(
+            exporters, rates, _shares(ask, queries, exporters, table), start
+        ),
         records=int(window.streams.sum()),
         wrong=wrong,
     )

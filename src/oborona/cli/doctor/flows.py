@@ -82,7 +82,9 @@ def _clickhouse(settings: FlowSettings) -> CheckReport:
             "windows wait for whichever is behind",
             "timedatectl",
         )
-    return CheckReport("clickhouse", CheckState.OK, f"{settings.url} has what {settings.records} asks for")
+    return CheckReport(
+        "clickhouse", CheckState.OK, f"{settings.url} has what {settings.records} asks for"
+    )
 
 
 def _folder(settings: FlowSettings) -> CheckReport:

@@ -142,13 +142,14 @@ def records_select(name: str) -> str:
     Raises:
         ConfigError: its file can't be read.
     """
+    if name in SHIPPED:
+        return (files("oborona.etc") / "clickhouse" / f"{name}.sql").read_text("utf-8")
     try:
-        if name in SHIPPED:
-            return files("oborona.etc").joinpath("clickhouse", f"{name}.sql").read_text("utf-8")
         with Path(name).open("rb") as file:
             octets = file.read(SELECT_OCTETS + 1)
-        if len(octets) > SELECT_OCTETS:
-            raise ValueError(f"{name}: more than {SELECT_OCTETS} octets")
-        return octets.decode()
+        text = octets.decode()
     except (OSError, ValueError) as error:
         raise ConfigError(f"flows.records: {error}") from error
+    if len(octets) > SELECT_OCTETS:
+        raise ConfigError(f"flows.records: {name} has more than {SELECT_OCTETS} octets")
+    return text

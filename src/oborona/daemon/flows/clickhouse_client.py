@@ -28,7 +28,9 @@ from oborona.heartbeat import beat, beat_forever
 ANSWER_OCTETS: Final = 4 << 30  # a million sources of six destinations each are 140 MB
 ROW_OCTETS: Final = 128 << 10  # a thousand destinations of 40 digits each are 42 kB
 WORDS_OCTETS: Final = 300  # of an error
-SLACK_S: Final = 5.0  # beyond the time that ClickHouse may take: it says itself that it was too long
+SLACK_S: Final = (
+    5.0  # beyond the time that ClickHouse may take: it says itself that it was too long
+)
 CODE: Final = "X-ClickHouse-Exception-Code"
 TOO_MUCH: Final = frozenset({"158", "159", "160", "241", "307", "396"})
 """What one window may be too large for: rows, time, speed, memory, octets, rows of the answer.
