@@ -30,7 +30,7 @@ from oborona.accounts.flows.flow_taker import FlowTaker
 from oborona.accounts.flows.measurement import FlowRules, measure
 from oborona.accounts.flows.nfdump import CHUNK
 from oborona.accounts.flows.nfdump_lines import FORMAT, NfdumpLines
-from oborona.accounts.flows.records import FlowRecords, concatenate
+from oborona.accounts.flows.records import RecordColumns
 from oborona.accounts.flows.store import FlowStore
 from oborona.counters.whole_spool import WholeSpool
 from oborona.message.hashing import Hasher
@@ -75,7 +75,7 @@ def main() -> None:
     table = AddressTable()
     own = OwnSources([ip_network("11.0.0.0/8")], table)
     lines, rest = NfdumpLines(table), b""
-    parts: list[FlowRecords] = []
+    gathered = RecordColumns()
     taken: dict[str, float] = {}
     spent = 0.0
     for block in blocks(asked.rate * WINDOW_S, asked.sources):
@@ -83,12 +83,11 @@ def main() -> None:
         for place in range(0, len(block), CHUNK):
             parsed = lines.parse(rest + block[place : place + CHUNK])
             rest = parsed.rest
-            parts.append(parsed.records.of_sources(own))
+            gathered.add(parsed.records.of_sources(own))
         spent += time.process_time() - at
     taken["lines → records"] = spent
     began = time.process_time()
-    records = concatenate(parts)
-    parts.clear()
+    records = gathered.records()
     read = measure(
         records, lines.exporters, {}, FlowRules(), table,
         name="bench", size=1, received=START + WINDOW_S, wrong=0,

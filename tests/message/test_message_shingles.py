@@ -5,6 +5,8 @@ from __future__ import annotations
 import hashlib
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from oborona.message.parse import parse
 from oborona.message.sender_pieces import client_network
@@ -281,3 +283,15 @@ def test_letters_of_one_list_do_not_look_alike_for_their_footer_or_quotations() 
 
     assert len(words(first)) == 16
     assert not words(first) & words(second)
+
+
+@given(st.binary(max_size=40), st.lists(st.binary(max_size=40), max_size=5))
+def test_hashes_of_one_a_with_many_b_are_those_of_their_pairs(
+    a: bytes, each_b: list[bytes]
+) -> None:
+    kinds = ShingleType.FLOW_DESTINATION, ShingleType.FLOW_DESTINATIONS
+    hashes, unique = HASHER.pair_hashes(*kinds, a, each_b)
+    pairs = HASHER.pairs(*kinds, [a], each_b)
+    assert hashes == [pair.both.hash for pair in pairs]
+    assert unique == HASHER.octets(kinds[1], a).hash
+    assert all(pair.distinct.hash == unique for pair in pairs)

@@ -390,3 +390,21 @@ class Hasher:
                 own = _number(state.digest(), "big") & _OWN
                 hashes.append(_new(UniquePair, (_new(Shingle, (number, place | own)), unique)))
         return hashes
+
+    def pair_hashes(
+        self, pair_type: int, distinct: int, a: bytes, each_b: Sequence[bytes]
+    ) -> tuple[list[int], int]:
+        """Return the hashes of the unique pairs of one a with many b, those of P and that of U, as
+        `pairs` has them: in half the time, for what a has in it is hashed once.
+        """
+        unique = self.octets(distinct, a)[1]
+        place = unique & PAIR_MASK
+        begun = self._types[pair_type][1]()
+        begun.update(join_pair(a, b""))
+        prepared = begun.copy
+        hashes = []
+        for b in each_b:
+            state = prepared()
+            state.update(b)
+            hashes.append(place | _number(state.digest(), "big") & _OWN)
+        return hashes, unique

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from oborona.accounts.flows import spool_records
 from oborona.accounts.flows.addresses import AddressTable
 from oborona.accounts.flows.flow_taker import FlowTaker, ReadFile
 from oborona.accounts.flows.records import from_rows
@@ -27,13 +28,18 @@ class DeathError(Exception):
     """Where a process dies."""
 
 
-def read_file(name: str, streams: int) -> ReadFile:
+def read_file(name: str, streams: int, sources: int = 1) -> ReadFile:
+    """Return a file of as many streams of 192.0.2.1, and of each of its neighbours."""
     table = AddressTable()
-    source, ms = table.id_of("192.0.2.1"), START * 1000
+    ms = START * 1000
     rows = [
-        (source, table.id_of(f"198.51.100.{n % 200}"), n, 3, 700, ms, ms + 5, ms + 9, SYN, 0)
+        (
+            table.id_of(f"192.0.2.{1 + source}"), table.id_of(f"198.51.100.{n % 200}"), n, 3, 700,
+            ms, ms + 5, ms + 9, SYN, 0,
+        )
+        for source in range(sources)
         for n in range(streams)
-    ]
+    ]  # fmt: skip
     return ReadFile(
         name=name,
         size=1,
@@ -68,16 +74,15 @@ class Site:
                 return
             taker.take(read, NOW, dies)
 
-    def counted(self) -> dict[CounterPrefix, int]:
-        """Return what the counters have of the source."""
-        (source,) = Hasher(KEY).each(ShingleType.CLIENT_IP, [b"192.0.2.1"])
+    def counted(self, address: str = "192.0.2.1") -> dict[CounterPrefix, int]:
+        """Return what the counters have of a source."""
+        (source,) = Hasher(KEY).each(ShingleType.CLIENT_IP, [address.encode()])
         return self._seen(source)
 
-    def destinations(self) -> int:
-        """Return to how many addresses the source sent within the day."""
-        (pair,) = Hasher(KEY).pairs(
-            ShingleType.FLOW_DESTINATION, ShingleType.FLOW_DESTINATIONS, [b"192.0.2.1"], [b"any"]
-        )
+    def destinations(self, address: str = "192.0.2.1") -> int:
+        """Return to how many addresses a source sent within the day."""
+        kinds = ShingleType.FLOW_DESTINATION, ShingleType.FLOW_DESTINATIONS
+        (pair,) = Hasher(KEY).pairs(*kinds, [address.encode()], [b"any"])
         return self._seen(pair.distinct)[CounterPrefix.FLOW_STREAMS]
 
     def _seen(self, shingle: Shingle) -> dict[CounterPrefix, int]:
@@ -134,6 +139,31 @@ def test_a_destination_counts_once_a_day_in_however_many_files(site: Site, betwe
         assert site.destinations() == 200
     site.take(read_file("b", 150))
     assert site.destinations() == 200
+
+
+@pytest.mark.parametrize("at_once", [1, 7, 206, 207, 1000])
+@pytest.mark.parametrize("counted_first", [True, False])
+def test_however_few_sources_are_made_ready_at_once_all_are_counted(
+    site: Site, monkeypatch: pytest.MonkeyPatch, at_once: int, counted_first: bool
+) -> None:
+    monkeypatch.setattr(spool_records, "AT_ONCE", at_once)
+    monkeypatch.setattr(spool_records, "KNOWN", at_once)
+    for name in ("a", "b"):
+        site.take(read_file(name, 300, sources=5))
+        if counted_first:
+            site.counted()
+    for last in range(1, 6):
+        assert site.counted(f"192.0.2.{last}") == of_streams(600)
+        assert site.destinations(f"192.0.2.{last}") == 200
+
+
+def test_of_one_source_a_thousand_destinations_a_window_are_paired(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(spool_records, "MOST_DESTINATIONS", 150)
+    site.take(read_file("a", 300))
+    assert site.destinations() == 150
+    assert site.counted() == of_streams(300)
 
 
 @pytest.mark.parametrize("place", range(6))

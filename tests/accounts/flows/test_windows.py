@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from oborona.accounts.flows.addresses import AddressTable
-from oborona.accounts.flows.records import FlowRecords, concatenate, from_rows
+from oborona.accounts.flows.records import FlowRecords, RecordColumns, from_rows
 from oborona.accounts.flows.windows import (
     AHEAD_MS,
     REFUSED_OCTETS,
@@ -169,7 +169,10 @@ def test_times_that_can_not_be_believed_tell_nothing_of_streams_at_once() -> Non
 
 
 def test_two_routers_that_tell_of_the_same_streams_are_found() -> None:
-    records = concatenate([records_of(0, 10), records_of(1, 6)])
+    gathered = RecordColumns()
+    gathered.add(records_of(0, 10))
+    gathered.add(records_of(1, 6))
+    records = gathered.records()
     first, second = exporter_sums(records, clamp(records, TIMEOUT_S), 2)
     assert (first.shared, second.shared) == (0.6, 1.0)
 

@@ -22,7 +22,7 @@ import msgspec
 
 from oborona.accounts.flows.addresses import AddressTable, OwnSources
 from oborona.accounts.flows.nfdump_lines import FORMAT, NfdumpLines
-from oborona.accounts.flows.records import SMTP_PORTS, FlowRecords, concatenate
+from oborona.accounts.flows.records import SMTP_PORTS, FlowRecords, RecordColumns
 from oborona.errors import OboronaError
 
 FILTER: Final = f"proto tcp and dst port in [{' '.join(map(str, SMTP_PORTS))}]"
@@ -87,7 +87,7 @@ class NfdumpReader:
         self._told(["-v", str(path)])
         counts = exporter_counts(self._told(["-E", str(path)]))
         lines = NfdumpLines(table)
-        parts: list[FlowRecords] = []
+        gathered = RecordColumns()
         wrong, rest = 0, b""
         argv = ["-r", str(path), "-q", "-N", "-6", "-o", FORMAT, FILTER]
         with self._run(argv) as output:
@@ -100,9 +100,9 @@ class NfdumpReader:
                 parsed = lines.parse(data)
                 wrong += parsed.wrong
                 rest = parsed.rest
-                parts.append(parsed.records.of_sources(own))
+                gathered.add(parsed.records.of_sources(own))
         return CollectedFile(
-            records=concatenate(parts),
+            records=gathered.records(),
             exporters=lines.exporters,
             wrong=wrong + bool(rest),
             counts=counts,

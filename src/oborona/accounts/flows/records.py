@@ -61,14 +61,22 @@ TYPES: Final[dict[str, type[np.generic]]] = {
 }
 
 
-def concatenate(parts: Sequence[FlowRecords]) -> FlowRecords:
-    """Return the records of all parts, one behind the other."""
-    return FlowRecords(
-        **{
-            name: np.concatenate([np.empty(0, kind), *(getattr(part, name) for part in parts)])
-            for name, kind in TYPES.items()
-        }
-    )
+class RecordColumns:
+    """Gathers records, part by part, each column in one piece that grows where it lies."""
+
+    def __init__(self) -> None:
+        self._columns = {name: bytearray() for name in TYPES}
+
+    def add(self, records: FlowRecords) -> None:
+        """Put records behind those that are here."""
+        for name in TYPES:
+            self._columns[name] += getattr(records, name).tobytes()
+
+    def records(self) -> FlowRecords:
+        """Return all records, without a copy: nothing can be added any more."""
+        return FlowRecords(
+            **{name: np.frombuffer(column, TYPES[name]) for name, column in self._columns.items()}
+        )
 
 
 def from_rows(rows: Sequence[Sequence[int]]) -> FlowRecords:
