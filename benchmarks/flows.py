@@ -2,10 +2,11 @@
 
     python benchmarks/flows.py                     100,000 records a second, of a million sources
     python benchmarks/flows.py --rate 10000 --sources 20000
+    python benchmarks/flows.py --clickhouse        the same, added up by ClickHouse
 
-Lines are made as nfdump prints them; what nfdump itself takes to print them stands beside, measured
-on a file that nfcapd would have written only where --file names one.  CPU is of one process, memory
-its highest.
+Lines are made as nfdump prints them, and rows as ClickHouse answers; what nfdump itself takes to
+print them stands beside, measured on a file that nfcapd would have written only where --file names
+one.  CPU is of one process, memory its highest.
 """
 
 from __future__ import annotations
@@ -20,13 +21,15 @@ from collections.abc import Iterator
 from ipaddress import ip_network
 from pathlib import Path
 
+import msgspec
 import numpy as np
 from rich.console import Console
 from rich.table import Table
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # started as a script, from anywhere
 from oborona.accounts.flows.addresses import AddressTable, OwnSources
-from oborona.accounts.flows.flow_taker import FlowTaker
+from oborona.accounts.flows.clickhouse_rows import SourceColumns
+from oborona.accounts.flows.flow_taker import FlowTaker, ReadFile
 from oborona.accounts.flows.measurement import FlowRules, measure
 from oborona.accounts.flows.nfdump import CHUNK
 from oborona.accounts.flows.nfdump_lines import FORMAT, NfdumpLines
@@ -39,6 +42,7 @@ WINDOW_S = 60
 START = 1_700_000_040
 BLOCK = 200_000  # lines that are made at once
 FIRST = 0x0B000000  # 11.0.0.0: a network of no other use
+TO = 0xFFFF_C6330000  # 198.51.0.0, mapped into IPv6
 
 
 def blocks(number: int, sources: int) -> Iterator[bytes]:
@@ -65,18 +69,23 @@ def blocks(number: int, sources: int) -> Iterator[bytes]:
         )  # fmt: skip
 
 
-def main() -> None:
-    """Measure."""
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--rate", type=int, default=100_000, help="records a second")
-    parser.add_argument("--sources", type=int, default=1_000_000)
-    parser.add_argument("--file", help="of nfcapd: how fast nfdump prints it")
-    asked = parser.parse_args()
+def rows(number: int, sources: int) -> Iterator[bytes]:
+    """Yield rows as ClickHouse answers, of sources that share so many records evenly."""
+    draw = np.random.default_rng(1)
+    each = max(number // sources, 1)
+    for place in range(sources):
+        there = [TO + to for to in set(draw.integers(0, 1 << 16, each).tolist())]
+        ours = (0xFFFF << 32) + FIRST + place
+        told = [ours, each * 20, each * 6000, each, min(each, 3), len(there), 0, 0, there]
+        yield msgspec.json.encode(told)
+
+
+def of_lines(asked: argparse.Namespace, taken: dict[str, float]) -> ReadFile:
+    """Return what nfdump's lines say, and note what that took."""
     table = AddressTable()
     own = OwnSources([ip_network("11.0.0.0/8")], table)
     lines, rest = NfdumpLines(table), b""
     gathered = RecordColumns()
-    taken: dict[str, float] = {}
     spent = 0.0
     for block in blocks(asked.rate * WINDOW_S, asked.sources):
         at = time.process_time()
@@ -87,13 +96,42 @@ def main() -> None:
         spent += time.process_time() - at
     taken["lines → records"] = spent
     began = time.process_time()
-    records = gathered.records()
     read = measure(
-        records, lines.exporters, {}, FlowRules(), table,
+        gathered.records(), lines.exporters, {}, FlowRules(), table,
         name="bench", size=1, received=START + WINDOW_S, wrong=0,
     )  # fmt: skip
-    del records
     taken["records → sums"] = time.process_time() - began
+    return read
+
+
+def of_rows(asked: argparse.Namespace, taken: dict[str, float]) -> ReadFile:
+    """Return what ClickHouse's rows say, and note what that took."""
+    table = AddressTable()
+    columns = SourceColumns(table, OwnSources([ip_network("11.0.0.0/8")], table))
+    spent = 0.0
+    for row in rows(asked.rate * WINDOW_S, asked.sources):
+        at = time.process_time()
+        columns.add(row)
+        spent += time.process_time() - at
+    at = time.process_time()
+    window = columns.window(START)
+    taken["rows → sums"] = spent + time.process_time() - at
+    return ReadFile(
+        name="bench", size=0, start=START, windows=[window], table=table, exporters=[],
+        records=int(window.streams.sum()),
+    )  # fmt: skip
+
+
+def main() -> None:
+    """Measure."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--rate", type=int, default=100_000, help="records a second")
+    parser.add_argument("--sources", type=int, default=1_000_000)
+    parser.add_argument("--clickhouse", action="store_true", help="rows in place of lines")
+    parser.add_argument("--file", help="of nfcapd: how fast nfdump prints it")
+    asked = parser.parse_args()
+    taken: dict[str, float] = {}
+    read = of_rows(asked, taken) if asked.clickhouse else of_lines(asked, taken)
     began = time.process_time()
     with tempfile.TemporaryDirectory() as folder, FlowStore(Path(folder, "flows.db")) as store:
         spool = WholeSpool(Path(folder, "staged"), Path(folder, "spool"), "flows")
