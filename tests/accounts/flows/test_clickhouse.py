@@ -1,15 +1,14 @@
 """Windows that ClickHouse adds up are those that we add up of the same records."""
 
-from collections.abc import Callable
-from pathlib import Path
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from oborona.accounts.flows.addresses import AddressTable, OwnSources
-from oborona.accounts.flows.clickhouse_sql import CLOCK, ClickHouseQuery, columns_query
+from oborona.accounts.flows.clickhouse_sql import (
+    COLUMNS,
+)
 from oborona.accounts.flows.clickhouse_window import read_window
 from oborona.accounts.flows.flow_taker import ReadFile
 from oborona.accounts.flows.measurement import FlowRules, measure
@@ -22,7 +21,6 @@ from tests.accounts.flows import chdb_engine
 START = 1_700_000_040  # a full minute
 MS = START * 1000
 OURS = ("192.0.2.0/24", "2001:db8::/32", "10.0.0.0/8", "::/0")
-SHIPPED = Path(__file__).parents[3] / "etc/clickhouse"
 Row = tuple[int, int, int, str, str, int, int, int, int, int, int, str, int]
 
 
@@ -183,6 +181,16 @@ def test_a_record_that_is_none_is_counted_as_wrong(wrong: dict[str, object]) -> 
     assert (read.records, read.wrong) == (1, 1)
 
 
+def test_null_is_what_is_not_told() -> None:
+    columns = [column for column in COLUMNS if column not in ("destination_port", "protocol")]
+    for column in columns:
+        null = ", ".join(f"NULL AS {c}" if c == column else c for c in COLUMNS)
+        records = f"SELECT {null} FROM told UNION ALL SELECT {', '.join(COLUMNS)} FROM told"
+        read = by_clickhouse([row(source="192.0.2.7")], records=records)
+        is_wrong = column in ("source", "destination", "packets", "octets")
+        assert (read.records, read.wrong) == ((1, 1) if is_wrong else (2, 0)), column
+
+
 def test_amounts_that_overflow_stay_at_the_most() -> None:
     read = by_clickhouse([row(octets=1 << 62, source_port=port) for port in range(5)])
     assert sums(read)["192.0.2.5"][1] == 1 << 62
@@ -211,126 +219,3 @@ def test_without_networks_nothing_is_ours() -> None:
         name="w", start=START,
     )  # fmt: skip
     assert read.windows == []
-
-
-GOFLOW2 = """
-CREATE TABLE flows_raw (date Date, time_inserted_ns DateTime64(9), time_received_ns DateTime64(9),
-    time_flow_start_ns DateTime64(9), sequence_num UInt32, sampling_rate UInt64,
-    sampler_address FixedString(16), src_addr FixedString(16), dst_addr FixedString(16),
-    src_as UInt32, dst_as UInt32, etype UInt32, proto UInt32, src_port UInt32, dst_port UInt32,
-    bytes UInt64, packets UInt64) ENGINE = MergeTree() PARTITION BY date ORDER BY time_received_ns
-"""
-AKVORADO = """
-CREATE TABLE flows (TimeReceived DateTime CODEC(DoubleDelta, LZ4), SamplingRate UInt64,
-    ExporterAddress LowCardinality(IPv6), SrcAddr IPv6 CODEC(ZSTD(1)), DstAddr IPv6 CODEC(ZSTD(1)),
-    EType UInt32, Proto UInt32, SrcPort UInt16, DstPort UInt16, Bytes UInt64 CODEC(T64, LZ4),
-    Packets UInt64 CODEC(T64, LZ4), ForwardingStatus UInt32) ENGINE = MergeTree
-    PARTITION BY toYYYYMMDDhhmmss(toStartOfInterval(TimeReceived, toIntervalSecond(25920)))
-    PRIMARY KEY toStartOfFiveMinutes(TimeReceived)
-    ORDER BY (toStartOfFiveMinutes(TimeReceived), ExporterAddress)
-    SETTINGS allow_suspicious_low_cardinality_types = 1
-"""
-
-
-def test_goflow2s_table_is_read() -> None:
-    query = chdb_engine.session().query
-    query(GOFLOW2)
-    for source, sampler, etype, port, at in (
-        ("c0000205", "cb007101", 0x0800, 25, 9),
-        ("20010db8000000000000000000000005", "20010db8000f00000000000000000002", 0x86DD, 587, 59),
-        ("c0000206", "cb007101", 0x0800, 443, 9),
-        ("c0000207", "cb007101", 0x0800, 25, 60),
-    ):
-        query(
-            f"INSERT INTO flows_raw SELECT toDate(at), at, at, at - 2, 1, 0, unhex('{sampler}'),"
-            f" unhex('{source}'), unhex('c6336401'), 1, 2, {etype}, 6, 999, {port}, 700, 3"
-            f" FROM (SELECT toDateTime64({START + at}, 9) AS at)"
-        )
-    read = by_clickhouse([], records=(SHIPPED / "goflow2.sql").read_text())
-    v6 = "c633:6401::"  # as its sixteen octets were put
-    assert sums(read) == {
-        "192.0.2.5": (3, 700, 1, -1, 1, 0, 0, ["198.51.100.1"]),
-        "2001:db8::5": (3, 700, 1, -1, 1, 0, 0, [v6]),
-    }
-    assert {each.exporter for each in read.exporters} == {"203.0.113.1", "2001:db8:f::2"}
-
-
-def test_akvorados_table_is_read() -> None:
-    query = chdb_engine.session().query
-    query(AKVORADO)
-    for source, port, at in (("192.0.2.5", 25, 0), ("2001:db8::5", 465, 59), ("192.0.2.6", 25, 60)):
-        query(
-            f"INSERT INTO flows SELECT toDateTime({START + at}), 1000, toIPv6('203.0.113.1'),"
-            f" toIPv6('{source}'), toIPv6('198.51.100.1'), 2048, 6, 999, {port}, 700, 3, 0"
-        )
-    read = by_clickhouse([], records=(SHIPPED / "akvorado.sql").read_text())
-    assert sums(read) == {
-        "192.0.2.5": (3000, 700_000, 1, -1, 1, 0, 1, ["198.51.100.1"]),
-        "2001:db8::5": (3000, 700_000, 1, -1, 1, 0, 1, ["198.51.100.1"]),
-    }
-    (exporter,) = read.exporters
-    assert (exporter.exporter, exporter.sampling) == ("203.0.113.1", 1000)
-
-
-def test_a_select_that_lacks_a_column_is_found() -> None:
-    chdb_engine.session()
-    assert chdb_engine.answer(*of(columns_query(chdb_engine.RECORDS))) == b""
-    with pytest.raises(RuntimeError, match="sampling"):
-        chdb_engine.answer(*of(columns_query("SELECT 1 AS received")))
-
-
-def test_the_clock_is_a_number() -> None:
-    assert chdb_engine.answer(*of(CLOCK)).strip(b"[]\n").isdigit()
-
-
-def of(query: ClickHouseQuery) -> tuple[str, dict[str, str]]:
-    return query.sql, dict(query.parameters)
-
-
-@pytest.mark.parametrize(
-    ("answers", "problem"),
-    [
-        ([b"<html>"], "a row that is none"),
-        ([b"[1, 2]"], "a row that is none"),
-        ([b'{"exporter": 1}'], "a row that is none"),
-        ([b"[1, -1, 0, 0, 0, 1]"], "a row that is none"),
-        ([b"[%d, 1, 0, 0, 0, 1]" % (1 << 128)], "no address"),
-        ([b"[1, 1, 0, 0, 0, 1]\n[1, 1, 0, 0, 0, 1]"], "an exporter comes twice"),
-        ([b"[1, 2, 0, 0, 0, 1]", b"[281473902969345, 1, 1, 1, 1, 1, 0, 0, [7]]"], "in place of 2"),
-        ([b"[1, 1, 0, 0, 0, 1]", b""], "in place of 1"),
-        ([b"[1, 1, 0, 0, 0, 1]", b"[281473902969345, 1, 1, 1, 1, 1, 0, 0, [7"], "a row that is none"),
-        ([b"[1, 1, 0, 0, 0, 1]", b"[281473902969345, 1, 1, 1, 1, 2, 0, 0, [7, 8]]"], "sums that can't"),
-        ([b"[1, 1, 0, 0, 0, 1]", b"[281473902969345, 1, 1, 1, 1, 1, 0, 0, []]"], "sums that can't"),
-        ([b"[1, 1, 0, 0, 0, 1]", b"[281473902969345, 1, 1, 1, 1, 1, 0, 0, [-7]]"], "no address"),
-        ([b"[1, 1, 0, 0, 0, 1]", b"[281474087547137, 1, 1, 1, 1, 1, 0, 0, [7]]"], "not ours"),
-        (
-            [b"[1, 2, 0, 0, 0, 1]", b"[281473902969345, 1, 1, 1, 1, 1, 0, 0, [7]]\n" * 2],
-            "a source comes twice",
-        ),
-    ],
-)  # fmt: skip
-def test_an_answer_that_can_not_be_so_is_refused_as_a_whole(
-    answers: list[bytes], problem: str
-) -> None:
-    left = iter(answers)
-
-    def ask(_query: ClickHouseQuery, take: Callable[[bytes], None]) -> None:
-        chdb_engine.each(next(left).splitlines(), take)
-
-    table = AddressTable()
-    own = OwnSources([network("192.0.2.0/24")], table)
-    with pytest.raises(FileDamaged, match=problem):
-        read_window(ask, "SELECT", FlowRules(), table, own, name="w", start=START)
-
-
-@given(st.binary(max_size=60))
-def test_no_line_raises_anything_else(line: bytes) -> None:
-    table = AddressTable()
-    try:
-        read_window(
-            lambda _query, take: take(line), "SELECT", FlowRules(), table, OwnSources([], table),
-            name="w", start=START,
-        )  # fmt: skip
-    except FileDamaged:
-        return
-    raise AssertionError("no line of octets is all answers")

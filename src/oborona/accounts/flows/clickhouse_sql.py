@@ -6,7 +6,7 @@ back.
 
 The rules are those of `windows.py` and `measurement.py`.  Two things are this source's own: a time
 of 0 is not told, and a source with such a record has no `at once`; a record without addresses, or
-with an amount that can't be, is counted as wrong.
+with an amount that can't be, is counted as wrong.  NULL is what is not told.
 
 Addresses are IPv6 within, IPv4 mapped into it, and come back as numbers of 128 bits.
 
@@ -55,17 +55,18 @@ SELECT client, server, teller, port, packets, octets, flags, sampling,
     at
 FROM (
     SELECT
-        toIPv6OrDefault(toString(source)) AS client,
-        toIPv6OrDefault(toString(destination)) AS server,
-        toIPv6OrDefault(toString(exporter)) AS teller,
-        toUInt16(source_port) AS port,
-        toInt64(packets) AS packets,
-        toInt64(octets) AS octets,
-        bitAnd(toUInt32(flags), 255) AS flags,
-        greatest(1, least(toInt64(sampling), {MOST_RATE})) AS sampling,
-        toInt64(begin) AS begin,
-        toInt64(end) AS end,
-        if(toInt64(received) = 0, toInt64({{start:UInt32}}) * 1000, toInt64(received)) AS at
+        toIPv6OrDefault(ifNull(toString(source), '')) AS client,
+        toIPv6OrDefault(ifNull(toString(destination), '')) AS server,
+        toIPv6OrDefault(ifNull(toString(exporter), '')) AS teller,
+        toUInt16(ifNull(source_port, 0)) AS port,
+        toInt64(ifNull(packets, -1)) AS packets,
+        toInt64(ifNull(octets, -1)) AS octets,
+        bitAnd(toUInt32(ifNull(flags, 0)), 255) AS flags,
+        greatest(1, least(toInt64(ifNull(sampling, 1)), {MOST_RATE})) AS sampling,
+        toInt64(ifNull(begin, 0)) AS begin,
+        toInt64(ifNull(end, 0)) AS end,
+        toInt64(ifNull(received, 0)) AS told_at,
+        if(told_at = 0, toInt64({{start:UInt32}}) * 1000, told_at) AS at
     FROM (
 @records@
     )
