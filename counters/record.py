@@ -45,6 +45,8 @@ PREFIXES: Final = {
     CounterPrefix.REFUSED: 4,
     CounterPrefix.FIRST: 5,
     CounterPrefix.DELETED: 6,
+    CounterPrefix.RECIPIENTS: 7,
+    CounterPrefix.OCTETS: 8,
     CounterPrefix.FLOW_PACKETS: 20,
     CounterPrefix.FLOW_OCTETS: 21,
     CounterPrefix.FLOW_STREAMS: 22,

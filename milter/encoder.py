@@ -1,7 +1,7 @@
 """What goes back to a mail server: terms, answers and header edits as milter packets.
 
 Numbers as in Sendmail's include/libmilter/mfdef.h; there is no RFC.
-Known limits: no quarantine, no change of sender or body, no recipient added; SMFIR_PROGRESS is not
+Known limits: no change of sender or body, no recipient added; SMFIR_PROGRESS is not
 sent, deadlines are shorter than any mail server's patience.
 """
 
@@ -12,7 +12,15 @@ from functools import lru_cache
 from struct import Struct
 from typing import Final
 
-from oborona.doors.reply import AddHeader, RemoveHeader, ReplyAction, SessionReply, in_removal_order
+from oborona.doors.reply import (
+    TAKES,
+    AddHeader,
+    RemoveHeader,
+    ReplyAction,
+    SessionReply,
+    in_removal_order,
+    refused_hold,
+)
 from oborona.milter.protocol import MACROS, SET_MACROS, MilterTerms
 
 _THREE = Struct("!III")
@@ -59,13 +67,18 @@ def answer(reply: SessionReply) -> bytes:
 def verdict(reply: SessionReply, agreed: MilterTerms) -> bytes:
     """Return the packets that end a message: its edits if it is taken, then the answer."""
     packets: list[bytes] = []
-    if reply.answer in (ReplyAction.CONTINUE, ReplyAction.ACCEPT):
+    if not agreed.holds:
+        reply = refused_hold(reply)
+    if reply.answer in TAKES:
         if reply.edits and agreed.edits:
             packets += _edits(reply.edits, agreed)
         if reply.removed and agreed.removes:
             packets += [
                 _packet(b"-", f"<{recipient}>".encode() + b"\0") for recipient in reply.removed
             ]
+    if reply.answer is ReplyAction.HOLD:
+        packets.append(_packet(b"q", reply.text.encode("ascii") + b"\0"))
+        return b"".join((*packets, _BARE_ANSWERS[ReplyAction.ACCEPT]))
     return b"".join((*packets, answer(reply)))
 
 

@@ -47,6 +47,7 @@ from oborona.milter.libmilter_connection import LibmilterConnection
 from oborona.milter.protocol import (
     ADD_HEADERS,
     CHANGE_HEADERS,
+    QUARANTINE,
     REMOVE_RECIPIENTS,
     SET_MACROS,
     MilterTerms,
@@ -176,7 +177,7 @@ class LibmilterServer:
         LibmilterServer._registered = True
         step = self._step
         silent = step(lambda connection, *_: connection.silent())
-        milter.set_flags(ADD_HEADERS | REMOVE_RECIPIENTS | CHANGE_HEADERS | SET_MACROS)
+        milter.set_flags(ADD_HEADERS | REMOVE_RECIPIENTS | CHANGE_HEADERS | QUARANTINE | SET_MACROS)
         milter.set_connect_callback(self._connect)
         milter.set_helo_callback(step(LibmilterConnection.helo))
         milter.set_envfrom_callback(step(LibmilterConnection.mail))

@@ -28,10 +28,12 @@ from oborona.doors.raw_message import RawMessageBuilder
 from oborona.doors.reply import (
     BUSY,
     CONTINUE,
+    TAKES,
     AddHeader,
     ReplyAction,
     SessionReply,
     in_removal_order,
+    refused_hold,
 )
 from oborona.milter.protocol import (
     MACROS,
@@ -212,15 +214,20 @@ class LibmilterConnection:
         self._forget()
         self._in_message = False
         self._messages += 1
-        if self.terms.edits and reply.answer in (ReplyAction.CONTINUE, ReplyAction.ACCEPT):
+        if not self.terms.holds:
+            reply = refused_hold(reply)
+        if self.terms.edits and reply.answer in TAKES:
             for edit in in_removal_order(reply.edits):
                 if isinstance(edit, AddHeader):
                     self._ctx.addheader(edit.name, self.terms.value(edit), 0 if edit.top else -1)
                 else:
                     self._ctx.chgheader(edit.name, edit.index, None)
-        if self.terms.removes and reply.answer in (ReplyAction.CONTINUE, ReplyAction.ACCEPT):
+        if self.terms.removes and reply.answer in TAKES:
             for recipient in reply.removed:
                 self._ctx.delrcpt(f"<{recipient}>")
+        if reply.answer is ReplyAction.HOLD:
+            self._ctx.quarantine(reply.text)
+            return milter.ACCEPT
         return self._code(reply)
 
     def abort(self) -> int:

@@ -30,6 +30,7 @@ MAX_VERSION: Final = 6  # Sendmail 8.14, Postfix 2.6
 ADD_HEADERS: Final = 0x01
 REMOVE_RECIPIENTS: Final = 0x08
 CHANGE_HEADERS: Final = 0x10
+QUARANTINE: Final = 0x20
 SET_MACROS: Final = 0x100
 
 # steps that a mail server may leave out (SMFIP_NO*)
@@ -67,7 +68,7 @@ MACROS: Final = {
     5: "i",  # end of message
 }
 
-_ACTIONS = ADD_HEADERS | REMOVE_RECIPIENTS | CHANGE_HEADERS | SET_MACROS
+_ACTIONS = ADD_HEADERS | REMOVE_RECIPIENTS | CHANGE_HEADERS | QUARANTINE | SET_MACROS
 _STEPS = NO_UNKNOWN | NO_DATA | NO_END_OF_HEADERS | SKIP | LEADING_SPACE
 
 
@@ -106,6 +107,11 @@ class MilterTerms(msgspec.Struct, frozen=True, kw_only=True):
     def removes(self) -> bool:
         """Whether recipients can be removed."""
         return bool(self.actions & REMOVE_RECIPIENTS)
+
+    @property
+    def holds(self) -> bool:
+        """Whether the mail server has a queue for what is held."""
+        return bool(self.actions & QUARANTINE)
 
 
 @lru_cache(maxsize=64)  # mail servers make the same offer each time

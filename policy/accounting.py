@@ -13,7 +13,7 @@ from oborona.message.hashing import Hasher, ShingleType
 from oborona.message.shingles import envelope_shingles
 from oborona.policy.counts import MessageCounts, timelines_to_read
 from oborona.policy.history import REPIP_BAD
-from oborona.policy.local_clients import is_own
+from oborona.policy.local_clients import is_own, opposite
 from oborona.policy.memory_age import ALL_MAIL
 from oborona.policy.ports import CounterAdder, CounterCorrector, CounterReader
 from oborona.types import (
@@ -40,6 +40,8 @@ CONTACTING: Final = frozenset(
     }
 )
 """Whose first contacts are written down."""
+_OWN_CONTACTING: Final = frozenset({ShingleType.ACCOUNT})
+"""The same of mail of our own people: an author whom one of them names is no stranger's past."""
 REFUSABLE: Final = frozenset(
     {
         ShingleType.CLIENT_IP,
@@ -93,6 +95,7 @@ def record_verdict(
     now: float,
     first: bool | None = False,
     vouching: tuple[UniquePair, ...] = (),
+    prefix: CounterPrefix = CounterPrefix.IN,
 ) -> None:
     """Count a message that is about to be answered.
 
@@ -108,15 +111,17 @@ def record_verdict(
         now: Unix seconds.
         first: none of its recipients had mail from its sender for two weeks.
         vouching: of its author, for its client's address.
+        prefix: the message's direction.
     """
     if is_counted(verdict):
         spam = verdict.action in (Action.SPAM, Action.REJECT)
         if vouching:
             pieces = msgspec.structs.replace(pieces, pairs=pieces.pairs + vouching)
-        counters.add(pieces, Amounts(seen=1, spam=int(spam)), now)
+        counters.add(pieces, Amounts(seen=1, spam=int(spam)), now, prefix)
         counters.add(_ALL, Amounts(seen=1), now)
         if first:
-            _count_seen(pieces.shingles, CONTACTING, counters, now, CounterPrefix.FIRST)
+            types = _OWN_CONTACTING if prefix is CounterPrefix.OUT else CONTACTING
+            _count_seen(pieces.shingles, types, counters, now, CounterPrefix.FIRST)
     elif verdict.decided_by == REPIP_BAD:
         _count_seen(pieces.shingles, REFUSABLE, counters, now, CounterPrefix.REFUSED)
 
@@ -147,8 +152,32 @@ def _count_seen(
     counters.add(CountedPieces(shingles=pieces, pairs=()), Amounts(seen=1), now, prefix)
 
 
+def record_account(
+    envelope: Envelope, hasher: Hasher, size: int, counters: CounterAdder, *, now: float
+) -> None:
+    """Count the recipients and octets of an account's message that is taken.
+
+    Args:
+        envelope: of the message; without a login nothing is counted.
+        hasher: holds the site's secret.
+        size: octets of the message.
+        counters: the store.
+        now: Unix seconds.
+    """
+    if not envelope.login:
+        return
+    account = hasher.shingle(ShingleType.ACCOUNT, envelope.login.lower())
+    pieces = CountedPieces(shingles=(account,), pairs=())
+    counters.add(pieces, Amounts(seen=len(envelope.recipients)), now, CounterPrefix.RECIPIENTS)
+    counters.add(pieces, Amounts(seen=size), now, CounterPrefix.OCTETS)
+
+
 def undo_verdict(
-    shingles: tuple[Shingle, ...], action: Action, counters: CounterCorrector, at: float
+    shingles: tuple[Shingle, ...],
+    action: Action,
+    counters: CounterCorrector,
+    at: float,
+    prefix: CounterPrefix = CounterPrefix.IN,
 ) -> None:
     """Take back what a verdict counted as spam, for a message that is none; that it was seen stays.
 
@@ -157,9 +186,10 @@ def undo_verdict(
         action: of the verdict, which was counted.
         counters: the store.
         at: Unix seconds under which it was counted.
+        prefix: the message's direction.
     """
     if action in (Action.SPAM, Action.REJECT):
-        counters.take_back(shingles, Amounts(spam=1), at)
+        counters.take_back(shingles, Amounts(spam=1), at, prefix)
 
 
 def record_greylisted(shingle: Shingle, counters: CounterAdder, *, now: float) -> None:
@@ -174,6 +204,8 @@ async def read_counts(
     shingles: tuple[Shingle, ...],
     now: float,
     timelines: frozenset[int] = frozenset(),
+    prefix: CounterPrefix = CounterPrefix.IN,
+    across: frozenset[int] = frozenset(),
 ) -> tuple[MessageCounts, tuple[str, ...]]:
     """Return what is counted of some shingles, and faults for the log.
 
@@ -182,9 +214,28 @@ async def read_counts(
         shingles: the shingles.
         now: Unix seconds.
         timelines: types whose rhythm rules ask for.
+        prefix: the message's direction.
+        across: types of which rules ask for the counts of the other direction, too.
     """
+    counts, faults = await _read_direction(counters, shingles, now, timelines, prefix)
+    if across:
+        asked = tuple(shingle for shingle in shingles if shingle.type in across)
+        counts.across, more = await _read_direction(
+            counters, asked, now, frozenset(), opposite(prefix)
+        )
+        faults += more
+    return counts, faults
+
+
+async def _read_direction(
+    counters: CounterReader,
+    shingles: tuple[Shingle, ...],
+    now: float,
+    timelines: frozenset[int],
+    prefix: CounterPrefix,
+) -> tuple[MessageCounts, tuple[str, ...]]:
     try:
-        totals = await counters.read(shingles, now)
+        totals = await counters.read(shingles, now, prefix)
     except StorePartial as error:
         return MessageCounts(shingles, error.totals), (f"counters: {error}",)
     except StoreError as error:
@@ -194,7 +245,8 @@ async def read_counts(
         return MessageCounts(shingles, totals), ()
     lines: dict[int, list[Timeline]] = {}
     try:
-        for shingle, line in zip(asked_for, await counters.timelines(asked_for, now), strict=True):
+        known = await counters.timelines(asked_for, now, prefix)
+        for shingle, line in zip(asked_for, known, strict=True):
             lines.setdefault(shingle.type, []).append(line)
     except StoreError as error:
         return MessageCounts(shingles, totals), (f"counters: {error}",)

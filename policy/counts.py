@@ -113,11 +113,13 @@ class MessageCounts:
 
     Attributes:
         asked: the shingles that were read, in the order of the rows of their types.
+        across: the counts of the other direction, of those types that rules ask for; None = they
+            ask for none.
         pinned: an analyst's word on the client's address, which stands in the place of what is
             counted of it; None = there is none.
     """
 
-    __slots__ = ("_beside", "_lines", "_repip", "_rows", "asked", "away", "pinned")
+    __slots__ = ("_beside", "_lines", "_repip", "_rows", "across", "asked", "away", "pinned")
 
     def __init__(
         self,
@@ -130,6 +132,7 @@ class MessageCounts:
         self.asked: tuple[Shingle, ...] = tuple(shingles)
         self.away = away
         self._lines = lines or {}
+        self.across: MessageCounts | None = None
         self.pinned: RepIP | None = None
         self._repip: RepIP | None = None  # of these counts, once somebody has asked
         self._beside: RepIP | None = None  # the same without the message's own sender
@@ -151,6 +154,7 @@ class MessageCounts:
         counts = MessageCounts(lines={**self._lines, **other._lines}, away=self.away)
         counts.asked = self.asked + other.asked
         counts.pinned = self.pinned
+        counts.across = _both(self.across, other.across)
         counts._rows = {kind: list(rows) for kind, rows in self._rows.items()}
         for kind, rows in other._rows.items():
             counts._rows.setdefault(kind, []).extend(rows)
@@ -318,6 +322,37 @@ class MessageCounts:
         return spam_share(
             self.count(kind, window, Metric.SEEN), self.count(kind, window, Metric.SPAM)
         )
+
+
+class DirectionCounts:
+    """The counts of one message's pieces in one direction, as rules ask for them.
+
+    Args:
+        known: in that direction; None where they were not read.
+    """
+
+    __slots__ = ("_known",)
+
+    def __init__(self, known: MessageCounts | None) -> None:
+        self._known = None if known is None or known.away else known
+
+    def count(self, kind: int, window: int, metric: int) -> int | None:
+        """Return one count of one type of piece; see `MessageCounts.count`."""
+        return None if self._known is None else self._known.count(kind, window, metric)
+
+    def ham(self, kind: int, window: int) -> int | None:
+        """Return how many were seen and were not spam."""
+        return None if self._known is None else self._known.ham(kind, window)
+
+    def spam_share(self, kind: int, window: int) -> float | None:
+        """Return the expected share of spam, 0.5 for no history."""
+        return None if self._known is None else self._known.spam_share(kind, window)
+
+
+def _both(first: MessageCounts | None, second: MessageCounts | None) -> MessageCounts | None:
+    if first is None or second is None:
+        return first or second
+    return first.joined(second)
 
 
 def timelines_to_read(

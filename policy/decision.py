@@ -200,4 +200,8 @@ def unfinished_verdict(
 
 def is_late(verdict: Verdict) -> bool:
     """Tell whether a verdict is none for want of time alone: others' messages took it."""
-    return verdict.decided_by == PARTIAL and Finding(PARTIAL, LOAD) in verdict.findings
+    return (
+        verdict.action is Action.TEMPFAIL
+        and verdict.decided_by == PARTIAL
+        and Finding(PARTIAL, LOAD) in verdict.findings
+    )

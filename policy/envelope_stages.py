@@ -23,7 +23,7 @@ from oborona.policy.facts import Facts, with_values
 from oborona.policy.facts.build import early_facts
 from oborona.policy.history import REPIP_POOR, refusal
 from oborona.policy.load import Policy
-from oborona.policy.local_clients import is_own
+from oborona.policy.local_clients import direction, is_own
 from oborona.policy.local_list_match import match_local_lists
 from oborona.policy.reputation_facts import client_standings, pin_address, pins_of, sender_standing
 from oborona.policy.scan import ScanSite
@@ -77,7 +77,14 @@ async def check_envelope(
     location = site.places.find(envelope.client.ip)
     pieces = envelope_shingles(envelope, site.hasher, location)
     shingles = shingles_to_read(pieces)
-    counts, faults = await read_counts(site.counters, shingles, now, policy.compiled.timelines)
+    counts, faults = await read_counts(
+        site.counters,
+        shingles,
+        now,
+        policy.compiled.timelines,
+        direction(envelope),
+        policy.compiled.across(direction(envelope)),
+    )
     pinned = pins_of(shingles, site.pins, now)
     pin_address(counts, pinned)
     standings = client_standings(counts, pinned, own=is_own(envelope))
@@ -127,7 +134,9 @@ async def _with_sender(
     )
     if not of[1]:
         return facts, standings
-    counts, _ = await read_counts(site.counters, (site.hasher.shingle(*of),), now)
+    counts, _ = await read_counts(
+        site.counters, (site.hasher.shingle(*of),), now, prefix=direction(envelope)
+    )
     user = sender_standing(counts, sender, pins_of(counts.asked, site.pins, now))
     answered = with_values(
         facts, sender_proved=sender.sender, repuser_flag=user.flag.value, repuser_share=user.share

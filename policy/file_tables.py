@@ -18,6 +18,7 @@ from oborona.policy.free_lists import FREE_LISTS, FreeListsTable
 from oborona.policy.groups import GROUPS
 from oborona.policy.local_lists import LOCAL_LISTS
 from oborona.policy.named_tables import TableSort
+from oborona.policy.outgoing import OutgoingTable
 from oborona.policy.own_people import OWN_PEOPLE
 from oborona.policy.rules import (
     MAX_CONDITIONS,
@@ -55,6 +56,7 @@ SINGLE: Final[Mapping[str, type[msgspec.Struct]]] = {
     "meaning": MeaningTable,
     "traps": TrapsTable,
     "engines": EnginesTable,
+    "outgoing": OutgoingTable,
     FREE_LISTS: FreeListsTable,
 }
 """Tables without a name: there is one of each."""
@@ -92,6 +94,9 @@ class PolicyFile(msgspec.Struct, frozen=True, kw_only=True):
     )
     engines: (
         Annotated[dict[str, Any], Meta(extra={"allowed": "a table: [engines]"})] | UnsetType
+    ) = UNSET
+    outgoing: (
+        Annotated[dict[str, Any], Meta(extra={"allowed": "a table: [outgoing]"})] | UnsetType
     ) = UNSET
     free_lists: (
         Annotated[dict[str, Any], Meta(extra={"allowed": "a table: [free_lists]"})] | UnsetType

@@ -181,10 +181,15 @@ def our_headers(verdict: Verdict, ident: str, detail: HeaderDetail) -> tuple[tup
         verdict.line,
         reason(verdict, detail),
     )
-    headers.append(("X-Mras-Id", ident))
+    headers.append(id_header(ident))
     if verdict.action is not Action.ACCEPT:
         headers.append(("X-Spam-Flag", "YES"))
     return tuple(headers)
+
+
+def id_header(ident: str) -> tuple[str, str]:
+    """Return the header that bears the signed journal id, by which reports find the message."""
+    return "X-Mras-Id", ident
 
 
 def verdict_headers(

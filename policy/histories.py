@@ -102,6 +102,7 @@ async def judge_histories(
     histories: Histories,
     *,
     now: float,
+    prefix: CounterPrefix = CounterPrefix.IN,
 ) -> tuple[Judgements, tuple[str, ...]]:
     """Return the judgements of who stands behind a message, and faults for the log.
 
@@ -112,6 +113,7 @@ async def judge_histories(
         hasher: holds the site's secret.
         histories: what was found before.
         now: Unix seconds.
+        prefix: the message's direction.
     """
     judgements: dict[int, EntityJudgement] = {}
     identities: dict[int, tuple[Shingle, str]] = {}
@@ -130,7 +132,7 @@ async def judge_histories(
     if not identities:
         return judgements, ()
     try:
-        lines = await _read(counters, identities, hasher, now)
+        lines = await _read(counters, identities, hasher, now, prefix)
     except StoreError as error:
         return judgements, (f"counters: {error}",)
     around = lines.get(ShingleType.AUTHOR_DOMAIN)
@@ -158,10 +160,11 @@ async def _read(
     identities: Mapping[int, tuple[Shingle, str]],
     hasher: Hasher,
     now: float,
+    prefix: CounterPrefix,
 ) -> dict[int, EntityHistory]:
     own = [shingle for shingle, _ in identities.values()]
     reached = [entity_recipients(hasher, kind, piece) for kind, (_, piece) in identities.items()]
-    timelines = await counters.timelines([*own, *reached], now)
+    timelines = await counters.timelines([*own, *reached], now, prefix)
     first = await counters.timelines(own, now, CounterPrefix.FIRST)
     deleted = await counters.timelines(own, now, CounterPrefix.DELETED)
     lines: list[tuple[Timeline, ...]] = list(

@@ -25,6 +25,7 @@ from oborona.policy.free_lists import FreeListsTable
 from oborona.policy.groups import RuleGroups
 from oborona.policy.load_cache import PolicyCache
 from oborona.policy.merge import MergedPolicy, merge_what_is_right
+from oborona.policy.outgoing import OutgoingTable
 from oborona.policy.own_people import OwnPeople
 from oborona.policy.rules import Condition, Rule, VerdictLines
 from oborona.policy.scripts.loader import LoadedScripts
@@ -46,7 +47,7 @@ from oborona.policy.version import meaning_of, version_of
 from oborona.reputation.dnsbl import DnsList
 from oborona.reputation.locallists import LocalLists
 from oborona.toml import TomlDocument
-from oborona.types import Stage
+from oborona.types import Envelope, Stage
 
 MAX_FILES: Final = 200  # more are not written by people
 SHIPS_SO: Final = (
@@ -68,6 +69,7 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True):
     traps: TrapsTable
     trapped: Traps  # what it names, with its files
     engines: EnginesTable
+    outgoing: OutgoingTable
     free_lists: FreeListsTable
     rules: tuple[Rule, ...]  # those switched off included
     conditions: tuple[Condition, ...]
@@ -89,6 +91,10 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True):
     lists: Mapping[str, Any]  # "dns_list.NAME.zone" -> its value as a file gave it
     files: tuple[str, ...] = ()  # in the order in which they were read
     folders: PolicyFolders = PolicyFolders()  # that places name
+
+    def lines(self, envelope: Envelope) -> VerdictLines:
+        """Return the lines that a message is held to: outgoing mail has its own."""
+        return self.outgoing.lines(self.verdict) if self.outgoing.leaves(envelope) else self.verdict
 
     @property
     def private(self) -> frozenset[str]:
@@ -235,6 +241,7 @@ def _load(
         traps=merged.traps,
         trapped=trapped,
         engines=merged.engines,
+        outgoing=merged.outgoing,
         free_lists=merged.free_lists,
         rules=merged.rules,
         conditions=merged.conditions,

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import lru_cache
 from ipaddress import ip_address, ip_network
 from typing import Final
 
-from oborona.types import Client, Envelope
+from oborona.message.hashing import ShingleType
+from oborona.types import Client, CounterPrefix, Envelope, Shingle
 
 # Python's is_private counts documentation and benchmark networks too, which are nobody's home
 # network.
@@ -14,6 +16,7 @@ _PRIVATE: Final = tuple(
     map(ip_network, ("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "fc00::/7"))
 )
 
+_ACCOUNT: Final = int(ShingleType.ACCOUNT)
 # the second is of Linux distributions' own making
 _NOWHERE: Final = frozenset({"localhost", "localdomain"})
 
@@ -23,6 +26,38 @@ def is_own(envelope: Envelope) -> bool:
     and RepIP.
     """
     return envelope.own or bool(envelope.login) or is_near(envelope.client)
+
+
+def direction(envelope: Envelope) -> CounterPrefix:
+    """Return the direction of a message, under which it is counted: OUT from ours, to whomever; IN
+    from anybody else.
+    """
+    return CounterPrefix.OUT if is_own(envelope) else CounterPrefix.IN
+
+
+def opposite(prefix: CounterPrefix) -> CounterPrefix:
+    """Return the other direction."""
+    return CounterPrefix.IN if prefix is CounterPrefix.OUT else CounterPrefix.OUT
+
+
+def direction_of_pieces(pieces: Iterable[Shingle]) -> CounterPrefix:
+    """Return the direction of a message of which the pieces alone are left: what an account sent
+    has it among them.
+
+    Mail of our own networks without a login has no such piece, and is taken for inbound here.
+    """
+    sent = any(piece.type == _ACCOUNT for piece in pieces)
+    return CounterPrefix.OUT if sent else CounterPrefix.IN
+
+
+def is_program(envelope: Envelope) -> bool:
+    """Tell whether mail comes from a program of the mail server's own machine: by `sendmail`, or by
+    SMTP on loopback without a login.
+
+    Postfix tries a put-off message of `sendmail` again at once, and again.
+    """
+    client = envelope.client
+    return not (envelope.login or client.unknown) and (not client.ip or is_loopback(client.ip))
 
 
 def own_name(site: str, server: str) -> str:
@@ -50,6 +85,15 @@ def is_near(client: Client) -> bool:
     mail server's own machine. Whom nobody knows may be anywhere.
     """
     return not client.unknown and is_local(client.ip)
+
+
+@lru_cache(maxsize=4096)
+def is_loopback(text: str) -> bool:
+    """Tell whether an address is this machine's own."""
+    try:
+        return ip_address(text).is_loopback
+    except ValueError:
+        return False
 
 
 @lru_cache(maxsize=4096)

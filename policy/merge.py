@@ -28,6 +28,7 @@ from oborona.policy.karma import KARMA
 from oborona.policy.local_lists import LOCAL_LISTS, ListSource, list_source
 from oborona.policy.models.final.features import SHIPPED
 from oborona.policy.named_tables import NamedTables
+from oborona.policy.outgoing import OutgoingTable, outgoing_table
 from oborona.policy.own_people import OWN_PEOPLE, OwnPeople, own_person
 from oborona.policy.rules import (
     Condition,
@@ -75,6 +76,7 @@ class MergedPolicy(msgspec.Struct, frozen=True, kw_only=True):
     traps: TrapsTable
     traps_given: Mapping[str, GivenValue]
     engines: EnginesTable
+    outgoing: OutgoingTable
     free_lists: FreeListsTable
     conditions: tuple[Condition, ...]
     groups: RuleGroups
@@ -158,7 +160,7 @@ def merge_what_is_right(
     )
     verdict, found_groups, karma = VerdictLines(), RuleGroups(), KarmaTable()
     final, traps, engines = FinalTable(), TrapsTable(), EnginesTable()
-    free_lists = FreeListsTable()
+    free_lists, outgoing = FreeListsTable(), OutgoingTable()
     with faults:
         verdict = verdict_lines(single["verdict"])
     with faults:
@@ -190,6 +192,8 @@ def merge_what_is_right(
     with faults:
         engines = engines_table(single["engines"])
     with faults:
+        outgoing = outgoing_table(single["outgoing"], verdict)
+    with faults:
         free_lists = free_lists_table(single[FREE_LISTS])
     return MergedPolicy(
         verdict=verdict,
@@ -203,6 +207,7 @@ def merge_what_is_right(
         traps=traps,
         traps_given=single["traps"],
         engines=engines,
+        outgoing=outgoing,
         free_lists=free_lists,
         rules=rules,
         conditions=conditions,

@@ -20,7 +20,7 @@ from oborona.policy.expression import CompiledRules, FactSchema, compile_rules
 from oborona.policy.expression.check import ExpressionChecker
 from oborona.policy.expression.fault import ExpressionFault
 from oborona.policy.expression.loads import RuleLoads
-from oborona.policy.expression.schema import PieceKind
+from oborona.policy.expression.schema import COUNT_READERS, PieceKind
 from oborona.policy.expression.typed_piece import TypedPiece
 from oborona.policy.rules import Condition, RuleTest
 from oborona.reputation.share import spam_share
@@ -46,7 +46,42 @@ class FailedRuleTest(NamedTuple):
     problem: str
 
 
-class RuleTestFacts:
+class RuleTestCounts:
+    """The counts of one direction in one test.
+
+    Args:
+        reader: what gives them, of `COUNT_READERS`.
+        values: those that are given, by the code that reads them.
+    """
+
+    def __init__(self, reader: str, values: Mapping[str, Any]) -> None:
+        self._reader = reader
+        self._values = values
+
+    def count(self, kind: int, window: int, metric: int) -> int | None:
+        """Return one count."""
+        answer: int | None = self._value(f"count({kind}, {int(window)}, {int(metric)})", 0)
+        return answer
+
+    def ham(self, kind: int, window: int) -> int | None:
+        """Return what is given, else what the counts make."""
+        seen, spam = self.count(kind, window, Metric.SEEN), self.count(kind, window, Metric.SPAM)
+        ham = None if seen is None or spam is None else max(0, seen - spam)
+        answer: int | None = self._value(f"ham({kind}, {int(window)})", ham)
+        return answer
+
+    def spam_share(self, kind: int, window: int) -> float | None:
+        """Return what is given, else what the counts make."""
+        seen, spam = self.count(kind, window, Metric.SEEN), self.count(kind, window, Metric.SPAM)
+        share = None if seen is None or spam is None else spam_share(seen, spam)
+        answer: float | None = self._value(f"spam_share({kind}, {int(window)})", share)
+        return answer
+
+    def _value(self, call: str, otherwise: object) -> Any:
+        return self._values.get(f"{self._reader}.{call}", otherwise)
+
+
+class RuleTestFacts(RuleTestCounts):
     """The facts of one test.
 
     Args:
@@ -55,29 +90,12 @@ class RuleTestFacts:
     """
 
     def __init__(self, schema: FactSchema, values: Mapping[str, Any]) -> None:
-        self._values = values
+        super().__init__(COUNT_READERS["count"], values)
+        self.inbound = RuleTestCounts(COUNT_READERS["count_in"], values)
+        self.outbound = RuleTestCounts(COUNT_READERS["count_out"], values)
         for fact in schema.facts:
             empty = None if fact.optional else _EMPTY[fact.kind]
             setattr(self, fact.attribute, values.get(f"f.{fact.attribute}", empty))
-
-    def count(self, kind: int, window: int, metric: int) -> int | None:
-        """Return one count."""
-        answer: int | None = self._values.get(f"f.count({kind}, {int(window)}, {int(metric)})", 0)
-        return answer
-
-    def ham(self, kind: int, window: int) -> int | None:
-        """Return what is given, else what the counts make."""
-        seen, spam = self.count(kind, window, Metric.SEEN), self.count(kind, window, Metric.SPAM)
-        ham = None if seen is None or spam is None else max(0, seen - spam)
-        answer: int | None = self._values.get(f"f.ham({kind}, {int(window)})", ham)
-        return answer
-
-    def spam_share(self, kind: int, window: int) -> float | None:
-        """Return what is given, else what the counts make."""
-        seen, spam = self.count(kind, window, Metric.SEEN), self.count(kind, window, Metric.SPAM)
-        share = None if seen is None or spam is None else spam_share(seen, spam)
-        answer: float | None = self._values.get(f"f.spam_share({kind}, {int(window)})", share)
-        return answer
 
     def robotic(self, kind: int) -> float | None:
         """Return what is given."""

@@ -32,7 +32,7 @@ from oborona.policy.facts.build import facts_of
 from oborona.policy.greylist import check_greylist
 from oborona.policy.histories import Histories, Judgements, judge_histories
 from oborona.policy.load import Policy
-from oborona.policy.local_clients import is_own, own_name
+from oborona.policy.local_clients import direction, is_own, own_name
 from oborona.policy.local_list_match import not_counted
 from oborona.policy.memory_age import MemoryAge, OldMemory
 from oborona.policy.models.meaning import MeaningModel, NoMeaningModel, wants_meaning
@@ -219,10 +219,21 @@ async def _scanned(
     course.step()
     await site.memory.look(site.counters, now)
     counts, faults = await read_counts(
-        site.counters, shingles_to_read(pieces), now, policy.compiled.timelines
+        site.counters,
+        shingles_to_read(pieces),
+        now,
+        policy.compiled.timelines,
+        direction(envelope),
+        policy.compiled.across(direction(envelope)),
     )
     judgements, more = await judge_histories(
-        site.counters, counts, sender, site.hasher, site.histories, now=now
+        site.counters,
+        counts,
+        sender,
+        site.hasher,
+        site.histories,
+        now=now,
+        prefix=direction(envelope),
     )
     faults += more
     if course.said is None:
@@ -245,14 +256,14 @@ async def _scanned(
     )
     course.scan = result
     if message.pictures and waits_for_pictures(
-        result.facts, result.verdict, policy.pictures, spam_score=policy.verdict.spam_score
+        result.facts, result.verdict, policy.pictures, spam_score=policy.lines(envelope).spam_score
     ):
         view = await site.pictures.read(message.pictures)
         if not all(picture.read for picture in view.pictures):
             view = msgspec.structs.replace(view, findings=(*view.findings, Finding(UNREAD)))
         result = await rescan(result, view, site, inquiry, now=now, course=course)
     if wants_meaning(
-        result.message, result.verdict, policy.meaning, spam_score=policy.verdict.spam_score
+        result.message, result.verdict, policy.meaning, spam_score=policy.lines(envelope).spam_score
     ):
         meaning = await site.meanings.read(result.message)
         if meaning is not None:
@@ -260,7 +271,10 @@ async def _scanned(
             result = await rescan(
                 result, unchanged, site, inquiry, now=now, meaning=meaning, course=course
             )
-    result = await _for_readers(result, site.persons, now)
+    # of mail that leaves the mildest of its readers is no judge: one who allows its sender would
+    # let it out to all others
+    if not policy.outgoing.leaves(envelope):
+        result = await _for_readers(result, site.persons, now)
     decided = result.site_verdict is not None  # by who reads it: nothing is grey
     if decided or not policy.verdict.refuse:
         return result
@@ -349,7 +363,14 @@ async def rescan(
     )
     earlier = frozenset(shingles_to_read(result.pieces))
     new = tuple(shingle for shingle in shingles_to_read(pieces) if shingle not in earlier)
-    counts, faults = await read_counts(site.counters, new, now, result.policy.compiled.timelines)
+    counts, faults = await read_counts(
+        site.counters,
+        new,
+        now,
+        result.policy.compiled.timelines,
+        direction(envelope),
+        result.policy.compiled.across(direction(envelope)),
+    )
     names = {finding.name for finding in result.found}
     return _judged(
         message,

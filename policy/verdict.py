@@ -122,7 +122,7 @@ def judge(
         caps; its part is under none.
     """
     policy, envelope, opinions = evaluator.policy, grounds.envelope, grounds.engines
-    lines, whole = policy.verdict, stage in _WHOLE
+    lines, whole = policy.lines(envelope), stage in _WHOLE
     findings = grounds.findings
     if opinions:
         facts = with_engines(facts, opinions, policy.engines)

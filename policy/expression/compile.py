@@ -37,7 +37,7 @@ from oborona.policy.expression.runtime import NAMES
 from oborona.policy.expression.schema import FactSchema
 from oborona.policy.private_rules import WORDY, is_private
 from oborona.policy.rules import Condition, Rule
-from oborona.types import RuleHit, RuleMode, Stage
+from oborona.types import CounterPrefix, RuleHit, RuleMode, Stage
 
 MAX_ERROR: Final = 200  # characters of an exception's text that are passed on
 
@@ -72,6 +72,7 @@ class CompiledRules:
         rules: tuple[Rule, ...],
         checked: Sequence[CheckedRule],
         timelines: frozenset[int],
+        across: Mapping[CounterPrefix, frozenset[int]],
         warnings: Sequence[RuleWarning],
         source: str,
         function: _Function,
@@ -101,6 +102,7 @@ class CompiledRules:
             rule.given.name for rule in checked if not WORDY.isdisjoint(rule.named)
         )
         self.timelines = timelines
+        self._across = across
         self.turned = {
             rule.given.name: dict(rule.loads.turned) for rule in checked if rule.loads.turned
         }
@@ -108,6 +110,14 @@ class CompiledRules:
         self.source = source
         self._function = function
         self._asks_before = asks_before
+
+    def across(self, direction: CounterPrefix) -> frozenset[int]:
+        """Return the types of which rules ask for the counts of the other direction, too.
+
+        Args:
+            direction: of a message.
+        """
+        return self._across[direction]
 
     def run(
         self, facts: object, stage: Stage, before: Sequence[RuleHit] = ()
@@ -184,6 +194,12 @@ def compile_rules(
         tuple(rules),
         checked,
         frozenset(kind for rule in checked for kind in rule.loads.timelines),
+        {
+            direction: frozenset(
+                kind for rule in checked for of, kind in rule.loads.across if of is direction
+            )
+            for direction in (CounterPrefix.IN, CounterPrefix.OUT)
+        },
         warnings,
         source,
         names["run"],

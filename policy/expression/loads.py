@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from oborona.policy.expression.forms import TextForm
 from oborona.policy.expression.patterns import MAX_MADE, compile_pattern, pattern_for
-from oborona.types import Stage
+from oborona.types import CounterPrefix, Stage
 
 NAME_BYTES: Final = 8  # of a hash: two of ten thousand names share one once in 10^11 policies
 
@@ -36,6 +36,8 @@ class RuleLoads:
         facts: by the code that reads them.
         constants: by the names that generated code has for them.
         timelines: types of shingles of which time-lines are named.
+        across: types of which the counts of one direction are named, with the messages of the
+            other.
         inner: functions that generated code calls, as source, by name.
         locals: local variables that the code uses, since whoever asks emptied it.
         noted: what is allowed, and hardly meant.
@@ -46,6 +48,7 @@ class RuleLoads:
         self.facts: dict[str, FactLoad] = {}
         self.constants: dict[str, Any] = {}
         self.timelines: set[int] = set()
+        self.across: set[tuple[CounterPrefix, int]] = set()
         self.inner: dict[str, str] = {}
         self.locals: dict[str, None] = {}
         self.noted: list[str] = []

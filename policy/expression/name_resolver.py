@@ -16,6 +16,8 @@ from oborona.policy.expression.fault import ExpressionFault
 from oborona.policy.expression.loads import RuleLoads
 from oborona.policy.expression.references import RuleReferences
 from oborona.policy.expression.schema import (
+    ACROSS,
+    COUNT_READERS,
     DERIVED_METRICS,
     KEYWORD_FACT,
     METRICS,
@@ -79,7 +81,7 @@ class NameResolver:
         if (
             isinstance(at, ast.Subscript)
             and isinstance(at.value, ast.Name)
-            and at.value.id == "count"
+            and at.value.id in COUNT_READERS
         ):
             return self._count(self.counted(at, source), names, index)
         raise ExpressionFault(
@@ -96,7 +98,7 @@ class NameResolver:
         if not (
             isinstance(node, ast.Subscript)
             and isinstance(node.value, ast.Name)
-            and node.value.id == "count"
+            and node.value.id in COUNT_READERS
         ):
             raise ExpressionFault("takes a shingle type: count[From]", index)
         kind = node.slice
@@ -111,18 +113,29 @@ class NameResolver:
             raise ExpressionFault(
                 f"unknown shingle type {short(kind.id)}{guess}", source.index(kind)
             )
-        return counted
+        family = node.value.id
+        if family in ACROSS:
+            self._loads.across.add((ACROSS[family], counted.number))
+        return counted if family == "count" else replace(counted, family=family)
 
     def total(
         self, counted: CountedType, window: RuleWindow, metric: Metric, index: int
     ) -> TypedPiece:
         """Return one count of one type."""
-        label = f"count[{counted.name}].{window.name.lower()}.{metric.name.lower()}"
-        code = f"f.count({counted.number}, {int(window)}, {int(metric)})"
+        label = f"{counted.label}.{window.name.lower()}.{metric.name.lower()}"
+        code = (
+            f"{COUNT_READERS[counted.family]}.count({counted.number}, {int(window)}, {int(metric)})"
+        )
         return self.load(code, label, counted.stage, PieceKind.NUMBER, index, optional=True)
 
     def robotic(self, counted: CountedType, index: int) -> TypedPiece:
-        """Return how regular the flow of one type is."""
+        """Return how regular the flow of one type is.
+
+        Raises:
+            Fault: of the other direction no time-lines are read.
+        """
+        if counted.family != "count":
+            raise ExpressionFault("robotic() takes count[TYPE], the message's own direction", index)
         self._loads.timelines.add(counted.number)
         label = f"robotic(count[{counted.name}])"
         return self.load(
@@ -223,9 +236,10 @@ class NameResolver:
         fact = self.fact(name, index)
         if fact is not None:
             return fact
-        if names[0] == "count":
+        if names[0] in COUNT_READERS:
             raise ExpressionFault(
-                "count is written count[TYPE].WINDOW.METRIC, such as count[From].day.seen", index
+                f"{names[0]} is written {names[0]}[TYPE].WINDOW.METRIC, such as {names[0]}[From].day.seen",
+                index,
             )
         if name in functions:
             raise ExpressionFault(f"{name} is a function; write {name}(...)", index)
@@ -249,7 +263,7 @@ class NameResolver:
     def _count(self, counted: CountedType, names: list[str], index: int) -> TypedPiece:
         if len(names) != 2:
             raise ExpressionFault(
-                f"count[{counted.name}] needs a window and a metric, such as .day.seen", index
+                f"{counted.label} needs a window and a metric, such as .day.seen", index
             )
         window, metric = names
         if window not in WINDOWS:
@@ -261,8 +275,8 @@ class NameResolver:
         if metric not in DERIVED_METRICS:
             guess = did_you_mean(metric, [*METRICS, *DERIVED_METRICS])
             raise ExpressionFault(f"unknown metric {short(metric)}{guess}", index)
-        label = f"count[{counted.name}].{window}.{metric}"
-        code = f"f.{metric}({counted.number}, {int(WINDOWS[window])})"
+        label = f"{counted.label}.{window}.{metric}"
+        code = f"{COUNT_READERS[counted.family]}.{metric}({counted.number}, {int(WINDOWS[window])})"
         return self.load(code, label, counted.stage, PieceKind.NUMBER, index, optional=True)
 
 

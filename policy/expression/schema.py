@@ -3,6 +3,7 @@
 A fact's dotted name is read from the facts object as an attribute with underscores (`text.words` is
 `facts.text_words`). Besides plain facts there are two families:
   count[TYPE].WINDOW.METRIC   what is counted of this message's shingle of a type; see `CountedType`
+                              and `COUNT_READERS`
   found("finding-name")       whether a check found something; see `FactSchema.findings`
 A fact that may be unknown is `optional`, and then None.
 """
@@ -19,7 +20,7 @@ from types import MappingProxyType
 from typing import Final
 
 from oborona.policy.expression.forms import TextForm
-from oborona.types import Metric, RuleWindow, Stage
+from oborona.types import CounterPrefix, Metric, RuleWindow, Stage
 
 FactType = type[int] | type[float] | type[bool] | type[str] | type[frozenset[str]]
 
@@ -28,6 +29,12 @@ KEYWORD_FACT: Final = "from"
 _FACT_NAME: Final = re.compile(r"[a-z][a-z0-9]*(?:[._][a-z0-9]+)*")
 WINDOWS: Final = MappingProxyType({span.name.lower(): span for span in RuleWindow})
 METRICS: Final = MappingProxyType({metric.name.lower(): metric for metric in Metric})
+COUNT_READERS: Final = MappingProxyType(
+    {"count": "f", "count_in": "f.inbound", "count_out": "f.outbound"}
+)
+"""What gives the counts of each direction: the message's own, mail to us, mail from us."""
+ACROSS: Final = MappingProxyType({"count_in": CounterPrefix.OUT, "count_out": CounterPrefix.IN})
+"""The messages whose own direction that is not."""
 DERIVED_METRICS: Final = ("ham", "spam_share")  # methods of the facts object of their own
 
 
@@ -82,7 +89,9 @@ class Fact:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CountedType:
-    """A shingle type whose counts rules may ask for, as `count[name]`."""
+    """A shingle type whose counts rules may ask for, as `count[name]`, `count_in[name]` or
+    `count_out[name]`.
+    """
 
     name: str
     number: int  # 1..75, what `facts.count(number, window, metric)` gets
@@ -90,6 +99,12 @@ class CountedType:
     doc: str
     # of what counts distinct things: what distinct() calls it, such as "recipients per sender"
     distinct: str = ""
+    family: str = "count"  # in which direction: a key of `COUNT_READERS`
+
+    @property
+    def label(self) -> str:
+        """As rules write it."""
+        return f"{self.family}[{self.name}]"
 
     def __post_init__(self) -> None:
         if not (self.name.isidentifier() and self.name.isascii()):
@@ -105,7 +120,7 @@ _KINDS: Final[Mapping[object, PieceKind]] = MappingProxyType(
         frozenset[str]: PieceKind.SET,
     }
 )
-_RESERVED: Final = frozenset({"count", "found", "fired", "it", "true", "false", "none"})
+_RESERVED: Final = frozenset({*COUNT_READERS, "found", "fired", "it", "true", "false", "none"})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -114,9 +129,9 @@ class FactSchema:
 
     The facts object has, for each fact, its attribute; and when counts or findings are named, the
     methods `count(type, window, metric) -> int | None`, `ham(type, window) -> int | None`,
-    `spam_share(type, window) -> float | None`, `robotic(type) -> float | None`,
-    `found(name) -> bool`; None where the counters could not be asked. They may compute lazily; what
-    they raise is reported and kills no other rule.
+    `spam_share(type, window) -> float | None`, which its `inbound` and `outbound` have, too,
+    `robotic(type) -> float | None`, `found(name) -> bool`; None where the counters could not be
+    asked. They may compute lazily; what they raise is reported and kills no other rule.
     """
 
     facts: tuple[Fact, ...] = ()

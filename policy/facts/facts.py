@@ -6,7 +6,7 @@ from typing import Annotated, Concatenate, Final, ParamSpec, cast
 
 import msgspec
 
-from oborona.policy.counts import MessageCounts
+from oborona.policy.counts import DirectionCounts, MessageCounts
 from oborona.policy.facts.declaration import SHARE, FactArea, FactDeclaration, Words
 from oborona.policy.facts.evidence import EvidenceFacts
 from oborona.types import Stage
@@ -182,6 +182,16 @@ class Facts(EvidenceFacts, frozen=True, kw_only=True):
     def spam_share(self, kind: int, window: int) -> float | None:
         """Return the expected share of spam, 0.5 for no history."""
         return None if self.known.away else self.known.spam_share(kind, window)
+
+    @property
+    def inbound(self) -> DirectionCounts:
+        """What is counted of mail to us."""
+        return DirectionCounts(self.known.across if self.client_own else self.known)
+
+    @property
+    def outbound(self) -> DirectionCounts:
+        """What is counted of mail from us."""
+        return DirectionCounts(self.known if self.client_own else self.known.across)
 
     def robotic(self, kind: int) -> float | None:
         """Return how regularly it came in the last day; see `MessageCounts.robotic`."""

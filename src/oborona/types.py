@@ -45,11 +45,13 @@ class CounterPrefix(StrEnum):
     """The service a counter belongs to."""
 
     IN = "in"  # mail to our people
-    OUT = "out"  # mail from our people
+    OUT = "out"  # mail from our people, to whomever
     GREY = "grey"  # mail that was put off
     REFUSED = "refused"  # what was refused before its content; counts towards no judgement
     FIRST = "first"  # mail to somebody who had had none from this sender for two weeks
     DELETED = "deleted"  # mail that its reader deleted without having read it
+    RECIPIENTS = "recipients"  # recipients of an account's mail, each time one is written to
+    OCTETS = "octets"  # octets of an account's mail, once for each message
     FLOW_PACKETS = "flow-packets"  # packets of SMTP that a machine of ours sent, by its router
     FLOW_OCTETS = "flow-octets"  # octets of these packets
     FLOW_STREAMS = "flow-streams"  # TCP streams of SMTP, and destinations

@@ -45,6 +45,7 @@ from oborona.telemetry.metrics import MetricDescription
 OF_WORKER: Final = (
     worker.UP,
     verdict_metrics.VERDICTS,
+    verdict_metrics.OUTGOING,
     listeners.DOOR,
     concurrency_limit.BUSY,
     scan_tracker.SET_APART,

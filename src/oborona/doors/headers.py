@@ -7,12 +7,19 @@ from __future__ import annotations
 from oborona.authentication.header import authentication_results
 from oborona.doors.raw_message import RawMessage
 from oborona.doors.reply import FIELD_NAME, AddHeader, RemoveHeader, VerdictDetails
-from oborona.policy.headers import LOOKED_AT, OUR_NAMES, is_forged_header, our_headers, trace_header
+from oborona.policy.headers import (
+    LOOKED_AT,
+    OUR_NAMES,
+    id_header,
+    is_forged_header,
+    our_headers,
+    trace_header,
+)
 from oborona.policy.scan import Scan
 
 
 def header_edits(
-    rests: VerdictDetails, message: RawMessage, site: str, *, own: bool
+    rests: VerdictDetails, message: RawMessage, site: str, *, own: bool, leaves: bool = False
 ) -> tuple[AddHeader | RemoveHeader, ...]:
     """Return what is done to the headers of a message that passes.
 
@@ -21,7 +28,11 @@ def header_edits(
         message: as it came.
         site: our authserv-id.
         own: it is of our own people, whose mail is not authenticated that way.
+        leaves: it is outgoing: whoever gets it learns of no score, and no spammer among our own
+            people his own.
     """
+    if leaves:
+        return (*_removals(message, site), AddHeader(*id_header(rests.ident)))
     return (
         *_removals(message, site),
         *(() if own else (_results(rests.scan, site),)),

@@ -9,8 +9,7 @@ message. Its constructor refuses what a mail server would garble or contradict: 
     refuse(451, "4.7.1", "Try again later")                  TEMPFAIL with its text
 
 RFC 5321 section 4.2 (codes, multi-line replies), RFC 3463 (status codes).
-Known limits: no quarantine, no change of sender or body, no recipient added: the design asks for
-none.
+Known limits: no change of sender or body, no recipient added: the design asks for none.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ import msgspec
 
 from oborona.policy.headers import HeaderDetail
 from oborona.policy.scan import Scan
-from oborona.types import Stage, Verdict
+from oborona.types import Action, Stage, Verdict
 
 MAX_TEXT_LINES: Final = 32  # libmilter's smfi_setmlreply takes no more
 # RFC 5321 section 4.5.3.1.5: a reply line is 512 octets with code, status and CRLF
@@ -43,6 +42,8 @@ class ReplyAction(StrEnum):
     REJECT = "reject"  # 5xx
     TEMPFAIL = "tempfail"  # 4xx
     DISCARD = "discard"  # say yes and throw away
+    # take it and keep it in the queue until a person decides; who can't, refuses it with its text
+    HOLD = "hold"
 
 
 class AddHeader(msgspec.Struct, frozen=True):
@@ -75,7 +76,7 @@ class RemoveHeader(msgspec.Struct, frozen=True):
             raise ValueError(f"headers are counted from 1, not {self.index}")
 
 
-_CLASS_OF = {ReplyAction.REJECT: "5", ReplyAction.TEMPFAIL: "4"}
+_CLASS_OF = {ReplyAction.REJECT: "5", ReplyAction.TEMPFAIL: "4", ReplyAction.HOLD: "5"}
 
 
 class VerdictDetails(msgspec.Struct, frozen=True, kw_only=True):
@@ -101,7 +102,7 @@ class SessionReply(msgspec.Struct, frozen=True, kw_only=True):
 
     Args:
         answer: what to do.
-        code: SMTP code; 0 leaves code and text to the mail server.
+        code: SMTP code; of HOLD that of who can't; 0 leaves code and text to the mail server.
         enhanced: RFC 3463 status of the same class; given exactly when `code` is.
         text: one or more lines parted by newline, printable ASCII without "%"; none is empty.
         edits: applied only when the message is taken; removals before additions.
@@ -151,6 +152,10 @@ class SessionReply(msgspec.Struct, frozen=True, kw_only=True):
         return tuple(self.text.split("\n"))
 
 
+TAKES: Final = frozenset({ReplyAction.CONTINUE, ReplyAction.ACCEPT, ReplyAction.HOLD})
+"""Answers by which a message is taken, and its edits made."""
+
+
 def in_removal_order(edits: tuple[AddHeader | RemoveHeader, ...]) -> list[AddHeader | RemoveHeader]:
     """Return edits so that every index still means what it meant when the message came in.
 
@@ -173,6 +178,21 @@ def refusal_reply(
     """
     answer = ReplyAction.REJECT if code // 100 == 5 else ReplyAction.TEMPFAIL
     return SessionReply(answer=answer, code=code, enhanced=enhanced, text=text, judged=judged)
+
+
+def refused_hold(reply: SessionReply) -> SessionReply:
+    """Return what a mail server that has no hold queue is told in the place of HOLD; any other
+    reply as it is.
+    """
+    if reply.answer is not ReplyAction.HOLD:
+        return reply
+    judged = reply.judged
+    if judged is not None:  # for protocols that refuse by score
+        verdict = msgspec.structs.replace(judged.verdict, action=Action.REJECT)
+        judged = msgspec.structs.replace(judged, verdict=verdict)
+    return msgspec.structs.replace(
+        reply, answer=ReplyAction.REJECT, edits=(), removed=(), judged=judged
+    )
 
 
 CONTINUE: Final = SessionReply()

@@ -24,6 +24,7 @@ from oborona.feedback.connection import FeedbackConnection
 from oborona.feedback.effect_outbox import CountedEffect, EffectChange, EffectOutbox
 from oborona.feedback.label import LabelKind, LabelSource
 from oborona.feedback.label_outbox import LabelCountChange, LabelOutbox
+from oborona.policy.local_clients import direction_of_pieces
 from oborona.policy.ports import CounterAdder, CounterCorrector
 from oborona.types import Amounts, CountedPieces, CounterPrefix
 
@@ -112,14 +113,21 @@ class LabelCounter:
     def _make(self, change: LabelCountChange) -> None:
         if change.wanted:
             self._counters.add(
-                CountedPieces(shingles=change.pieces, pairs=()), amounts_of(change), change.at
+                CountedPieces(shingles=change.pieces, pairs=()),
+                amounts_of(change),
+                change.at,
+                direction_of_pieces(change.pieces),
             )
         else:
-            self._counters.take_back(change.pieces, amounts_of(change), change.at)
+            self._counters.take_back(
+                change.pieces, amounts_of(change), change.at, direction_of_pieces(change.pieces)
+            )
 
     def _effect(self, due: EffectChange) -> None:
         """Count an effect, or take it back; what is forgiven is taken back by being counted."""
         amounts, prefix = _COUNTS[due.kind]
+        if prefix is CounterPrefix.IN:
+            prefix = direction_of_pieces(due.pieces)
         if due.wanted is not (due.kind is CountedEffect.FORGIVEN):
             self._counters.add(
                 CountedPieces(shingles=due.pieces, pairs=()), amounts, due.at, prefix

@@ -33,6 +33,8 @@ class VerdictEvidence(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=T
 
     # by type of piece, in the order in which they were asked for
     counts: tuple[tuple[int, Rows], ...] = ()
+    # the same of the other direction, where rules asked for it
+    across: tuple[tuple[int, Rows], ...] | None = None
     away: bool = False  # the store did not answer
     robotic: dict[
         int, float | None
@@ -59,7 +61,7 @@ _LESS: Final = msgspec.defstruct(
     [
         (name, kind, default)
         for name, kind in get_type_hints(VerdictEvidence).items()
-        if name != "counts"
+        if name not in ("counts", "across")
         for default in [getattr(VerdictEvidence(), name)]
     ],
 )

@@ -7,7 +7,7 @@ fails, by name, and is reported as not judged.  It is never guessed.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from operator import attrgetter
 from types import UnionType
@@ -16,7 +16,7 @@ from typing import Any, Final, NoReturn, cast, get_args, get_origin, get_type_hi
 import msgspec
 
 from oborona.journal.entry import JournalEntry
-from oborona.journal.evidence import VerdictEvidence
+from oborona.journal.evidence import Rows, VerdictEvidence
 from oborona.policy.counts import MessageCounts
 from oborona.policy.facts import Facts, with_values
 from oborona.types import Metric, RuleWindow
@@ -66,6 +66,7 @@ class _KnownThen(MessageCounts):
             self._rows.setdefault(kind, []).extend(rows)
         self._robotic = evidence.robotic
         self.pinned = evidence.pinned
+        self.across = _AcrossThen(self, evidence.across or ())
 
     def robotic(self, kind: int) -> float | None:
         """Return how regularly a type of piece came.
@@ -75,6 +76,25 @@ class _KnownThen(MessageCounts):
         return self._robotic.get(kind, _TIME_LINE)  # type: ignore[arg-type]
 
 
+class _AcrossThen(MessageCounts):
+    """The counts of an entry in the other direction, of those types that its rules asked for."""
+
+    __slots__ = ("_own",)
+
+    def __init__(self, own: MessageCounts, counts: Sequence[tuple[int, Rows]]) -> None:
+        super().__init__(away=own.away)
+        self._own = own
+        for kind, rows in counts:
+            self._rows.setdefault(kind, []).extend(rows)
+
+    def count(self, kind: int, window: int, metric: int) -> int:
+        """Return one count; what no rule asked for was not read."""
+        if self._own.has(kind) and not self.has(kind):
+            return _ACROSS  # type: ignore[return-value]
+        return super().count(kind, window, metric)
+
+
+_ACROSS: Final = UnkeptFact("a count of the other direction")
 _TIME_LINE: Final = UnkeptFact("a time-line")
 _NOT_THERE: Final = object()
 

@@ -21,7 +21,7 @@ from oborona.policy.reputation_facts import (
 )
 from oborona.policy.scan import ScanSite
 from oborona.recheck.facts_at_delivery import readable
-from oborona.types import ProvedIdentity, Shingle
+from oborona.types import CounterPrefix, ProvedIdentity, Shingle
 
 
 def pieces_of(entry: JournalEntry, late: LateFindings | None) -> tuple[Shingle, ...]:
@@ -44,7 +44,15 @@ async def facts_now(
         site: whose counters are read.
         now: Unix seconds.
     """
-    counts, faults = await read_counts(site.counters, pieces, now, policy.compiled.timelines)
+    prefix = _direction(then)
+    counts, faults = await read_counts(
+        site.counters,
+        pieces,
+        now,
+        policy.compiled.timelines,
+        prefix,
+        policy.compiled.across(prefix),
+    )
     return await with_counts(then, counts, pieces, site, now, partial=bool(faults)), faults
 
 
@@ -78,9 +86,25 @@ async def with_counts(
     judgements: Judgements = NOT_JUDGED
     if sender is not None:
         judgements, _ = await judge_histories(
-            site.counters, counts, sender, site.hasher, site.histories, now=now
+            site.counters,
+            counts,
+            sender,
+            site.hasher,
+            site.histories,
+            now=now,
+            prefix=_direction(then),
         )
     return with_fresh_counts(then, counts, sender, site, pinned, judgements, partial=partial)
+
+
+def direction_of(entry: JournalEntry) -> CounterPrefix:
+    """Return the direction of a message of the journal."""
+    own = entry.facts.get("client_own") is True
+    return CounterPrefix.OUT if own else CounterPrefix.IN
+
+
+def _direction(then: Facts) -> CounterPrefix:
+    return CounterPrefix.OUT if then.client_own else CounterPrefix.IN
 
 
 def proved_at_delivery(then: Facts) -> ProvedIdentity | None:

@@ -77,6 +77,7 @@ def _verdict_evidence(scanned: Scan) -> VerdictEvidence:
     known_facts, pieces, site = scanned.facts.known, scanned.pieces, scanned.site_verdict
     return VerdictEvidence(
         counts=tuple(known_facts.rows.items()),
+        across=None if known_facts.across is None else tuple(known_facts.across.rows.items()),
         away=known_facts.away,
         robotic={kind: known_facts.robotic(kind) for kind in scanned.policy.compiled.timelines},
         distinct=shingles_to_read(pieces)[len(pieces.shingles) :],

@@ -25,7 +25,7 @@ import msgspec
 
 from oborona.doors.probe import TOLD
 from oborona.doors.raw_message import MAX_HEADERS, RawMessage
-from oborona.doors.reply import BUSY, ReplyAction, SessionReply, refusal_reply
+from oborona.doors.reply import ACCEPT, BUSY, ReplyAction, SessionReply, refusal_reply
 from oborona.ident import to_text
 from oborona.policy.budget import OverBudgetError, ScanProgress
 from oborona.policy.decision import (
@@ -39,6 +39,7 @@ from oborona.policy.decision import (
     with_findings,
 )
 from oborona.policy.load import Policy
+from oborona.policy.local_clients import is_program
 from oborona.policy.scan import Scan, scan
 from oborona.session import traps
 from oborona.session.cpu_meter import CpuMeter
@@ -77,10 +78,11 @@ async def judge_message(
         policy: to judge by.
 
     Returns:
-        The answer; `BUSY`, which nobody judged, where too many messages are being judged already.
+        The answer; where too many messages are being judged already, that of one that nobody
+        judged: `BUSY`, or it goes on (`is_program`).
     """
     if not services.concurrency.enter(envelope.client.ip):
-        return BUSY
+        return ACCEPT if is_program(envelope) else BUSY
     meter = CpuMeter(services.settings.scan_cpu_s)
     try:
         return await _judge(
@@ -146,7 +148,7 @@ def unjudged_reply(
     elif traps.with_traps(envelope, policy).traps:  # which is written down when it comes again
         result = _put_off(why, policy)
     else:
-        result = _unfinished(services, why, policy)
+        result = _unfinished(services, why, policy, envelope)
     reply = verdict_reply(services, result, message, envelope, ident, policy)
     judged = JudgedMessage(
         result=result,
@@ -239,7 +241,7 @@ async def _answered(
         if isinstance(error, TimeoutError) and course.scan is not None:
             result = traps.with_trap_action(_first(course.scan, why), policy.traps.then)
         else:
-            result = _unfinished(services, why, policy)
+            result = _unfinished(services, why, policy, envelope)
         return result, verdict_reply(services, result, message, envelope, ident, policy)
 
 
@@ -301,10 +303,14 @@ def _put_off(why: str, policy: Policy) -> Verdict:
     return unfinished_verdict(why, on_failure=Action.TEMPFAIL, spam_score=policy.verdict.spam_score)
 
 
-def _unfinished(services: SessionServices, why: str, policy: Policy) -> Verdict:
-    return unfinished_verdict(
+def _unfinished(services: SessionServices, why: str, policy: Policy, envelope: Envelope) -> Verdict:
+    """Return the verdict of a message that could not be judged; a program's is never put off."""
+    verdict = unfinished_verdict(
         why, on_failure=Action(services.settings.on_failure), spam_score=policy.verdict.spam_score
     )
+    if verdict.action is Action.TEMPFAIL and is_program(envelope):
+        return msgspec.structs.replace(verdict, action=Action.ACCEPT)
+    return verdict
 
 
 def _report(policy: Policy) -> Verdict:

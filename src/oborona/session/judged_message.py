@@ -8,23 +8,38 @@ process when `keep_verdict` returns.
 from __future__ import annotations
 
 import logging
+from typing import Final
 
 import msgspec
 
 from oborona.doors.raw_message import RawMessage
 from oborona.ident import to_text
-from oborona.policy.accounting import is_counted, record_greylisted, record_verdict, vouching_pairs
+from oborona.policy.accounting import (
+    is_counted,
+    record_account,
+    record_greylisted,
+    record_verdict,
+    vouching_pairs,
+)
 from oborona.policy.headers import reason
 from oborona.policy.load import Policy
-from oborona.policy.local_clients import is_own
+from oborona.policy.local_clients import direction, is_own
 from oborona.policy.local_list_match import NOT_COUNTED
+from oborona.policy.outgoing import OutgoingOutcome
 from oborona.policy.reputation_facts import first_contact
 from oborona.policy.scan import Scan
 from oborona.session.journal_entry import entry_of
 from oborona.session.services import SessionServices
-from oborona.session.verdict_metrics import count_identity, count_scan, count_verdict
+from oborona.session.verdict_metrics import (
+    count_identity,
+    count_outgoing,
+    count_scan,
+    count_verdict,
+)
 from oborona.telemetry.log import event
 from oborona.types import Envelope, RuleWindow, Stage, Verdict
+
+_TAKEN: Final = frozenset({OutgoingOutcome.ACCEPT, OutgoingOutcome.HOLD})
 
 log = logging.getLogger("oborona.session")
 
@@ -49,6 +64,14 @@ class JudgedMessage(msgspec.Struct, frozen=True, kw_only=True):
     def verdict(self) -> Verdict:
         """What becomes of it."""
         return verdict_of(self.result)
+
+    @property
+    def outcome(self) -> OutgoingOutcome | None:
+        """What becomes of it where it is outgoing; None of any other."""
+        table = self.policy.outgoing
+        if not table.leaves(self.envelope):
+            return None
+        return table.outcome(self.verdict.action, refuse=self.policy.verdict.refuse)
 
 
 def verdict_of(result: Scan | Verdict) -> Verdict:
@@ -80,7 +103,10 @@ def keep_verdict(services: SessionServices, judged: JudgedMessage) -> None:
                     scanned.counted,
                     services.site.hasher,
                 ),
+                prefix=direction(envelope),
             )
+            if judged.outcome in _TAKEN:
+                record_account(envelope, services.site.hasher, size, services.counters, now=now)
             if scanned.put_off is not None:
                 record_greylisted(scanned.put_off, services.counters, now=now)
             services.written(now)
@@ -93,7 +119,10 @@ def publish_verdict(services: SessionServices, judged: JudgedMessage) -> None:
     look at, the log.
     """
     scanned, envelope, verdict = judged.scanned, judged.envelope, judged.verdict
+    outcome = judged.outcome
     try:
+        if outcome is not None:
+            count_outgoing(outcome)
         if scanned is not None:
             count_scan(verdict, judged.took_s)
             services.learn_contacts(envelope, scanned.counted, judged.now)
@@ -122,6 +151,7 @@ def publish_verdict(services: SessionServices, judged: JudgedMessage) -> None:
         stage=Stage.CONTENT,
         size=judged.message.size,
         ms=round(judged.took_s * 1000, 1),
+        outgoing=outcome,
     )
 
 
@@ -138,11 +168,13 @@ def log_verdict(
     *,
     stage: Stage,
     recipients: int | None = None,
+    outgoing: OutgoingOutcome | None = None,
     **more: object,
 ) -> None:
     """Count and log a verdict, in one line.
 
-    `recipients` is how many there were, where the envelope names only some.
+    `recipients` is how many there were, where the envelope names only some; `outgoing` is what
+    becomes of a message that leaves.
     """
     count_verdict(stage, verdict.action)
     event(
@@ -164,6 +196,7 @@ def log_verdict(
         reason=reason(verdict),
         policy=policy.version,
         **_not_counted(verdict),
+        **({} if outgoing is None else {"outcome": outgoing, "login": envelope.login}),
         **({"trap": envelope.traps[0]} if envelope.traps else {}),
         **(
             {}

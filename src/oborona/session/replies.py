@@ -8,12 +8,21 @@ from typing import Final
 
 from oborona.doors.headers import header_edits
 from oborona.doors.raw_message import RawMessage
-from oborona.doors.reply import ACCEPT, SessionReply, VerdictDetails, refusal_reply
+from oborona.doors.reply import (
+    ACCEPT,
+    ReplyAction,
+    SessionReply,
+    VerdictDetails,
+    refusal_reply,
+    refused_hold,
+)
 from oborona.ident import sign, to_text
 from oborona.policy.decision import is_late
 from oborona.policy.disclosure import public_verdict
 from oborona.policy.load import Policy
 from oborona.policy.local_clients import is_own, own_name
+from oborona.policy.outgoing import OutgoingOutcome
+from oborona.policy.rules import VerdictLines
 from oborona.policy.scan import Scan
 from oborona.session.services import SessionServices
 from oborona.types import Action, Envelope, Stage, Verdict
@@ -41,7 +50,7 @@ def verdict_reply(
         policy: it was judged by.
     """
     verdict = result.verdict if isinstance(result, Scan) else result
-    rests = verdict_details(services, result, ident, policy)
+    rests = verdict_details(services, result, ident, policy, lines=policy.lines(envelope))
     if is_late(verdict):
         # nobody judged it
         return refusal_reply(451, "4.3.2", reply_text(services, "Too busy, try again later", ident))
@@ -55,13 +64,26 @@ def verdict_reply(
         return refusal_reply(
             550, "5.7.1", reply_text(services, "Message refused as spam", ident), rests
         )
-    return SessionReply(
-        answer=ACCEPT.answer,
-        edits=header_edits(
-            rests, message, own_name(services.site.name, envelope.server), own=is_own(envelope)
-        ),
-        judged=rests,
+    leaves = policy.outgoing.leaves(envelope)
+    edits = header_edits(
+        rests,
+        message,
+        own_name(services.site.name, envelope.server),
+        own=is_own(envelope),
+        leaves=leaves,
     )
+    outcome = policy.outgoing.outcome(verdict.action, refuse=policy.verdict.refuse)
+    if leaves and outcome in (OutgoingOutcome.HOLD, OutgoingOutcome.REJECT):
+        held = SessionReply(
+            answer=ReplyAction.HOLD,
+            code=550,
+            enhanced="5.7.1",
+            text=reply_text(services, "Message looks like spam", ident),
+            edits=edits,
+            judged=rests,
+        )
+        return held if outcome is OutgoingOutcome.HOLD else refused_hold(held)
+    return SessionReply(answer=ACCEPT.answer, edits=edits, judged=rests)
 
 
 def verdict_details(
@@ -70,6 +92,7 @@ def verdict_details(
     ident: int,
     policy: Policy,
     *,
+    lines: VerdictLines | None = None,
     stage: Stage = Stage.CONTENT,
     karma: float | None = None,
 ) -> VerdictDetails:
@@ -80,18 +103,19 @@ def verdict_details(
         result: of a scan or of a stage.
         ident: under which the log has it.
         policy: it was judged by.
+        lines: that it was held to; None = those of all mail.
         stage: of what was judged.
         karma: of the sender, where it is known and not the scan's.
     """
-    scanned = result if isinstance(result, Scan) else None
+    scanned, lines = result if isinstance(result, Scan) else None, lines or policy.verdict
     return VerdictDetails(
         verdict=public_verdict(result.verdict if isinstance(result, Scan) else result, policy),
         ident=sign(ident, services.signing_key),
         detail=services.detail,
         stage=stage,
         reference=to_text(ident),
-        spam_score=policy.verdict.spam_score,
-        reject_score=policy.verdict.reject_score,
+        spam_score=lines.spam_score,
+        reject_score=lines.reject_score,
         karma=scanned.facts.karma if scanned is not None else karma,
         scan=scanned,
     )

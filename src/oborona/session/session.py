@@ -20,6 +20,7 @@ from oborona.doors.probe import is_probe
 from oborona.doors.raw_message import RawMessage
 from oborona.doors.reply import BUSY, CONTINUE, ReplyAction, SessionReply
 from oborona.policy.load import Policy
+from oborona.policy.local_clients import is_program
 from oborona.policy.stages import waiting_stages
 from oborona.session.envelope_stages import EnvelopeStages
 from oborona.session.judge import judge_message, judge_probe, unjudged_reply
@@ -209,8 +210,10 @@ class Session:
             return CONTINUE
         policy = self._policy or await self._services.policy.now()
         reply = await self._early.at(stage, self._envelope(), policy, reached=reached)
-        if reply.answer is ReplyAction.CONTINUE and self._services.concurrency.should_defer(
-            self._client.ip
+        if (
+            reply.answer is ReplyAction.CONTINUE
+            and self._services.concurrency.should_defer(self._client.ip)
+            and not is_program(self._envelope())
         ):
             return BUSY  # before the message comes: that costs the least
         return reply

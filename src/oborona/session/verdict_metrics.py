@@ -6,9 +6,15 @@ from typing import Final
 
 from oborona.authentication.model import AuthIdentity
 from oborona.metrics import Counter, Histogram
+from oborona.policy.outgoing import OutgoingOutcome
 from oborona.types import Action, Stage, Verdict
 
 VERDICTS: Final = Counter("oborona_verdicts", "Verdicts by stage and action.", ("stage", "action"))
+OUTGOING: Final = Counter(
+    "oborona_outgoing",
+    "Messages of our own people that leave, by what becomes of them.",
+    ("outcome",),
+)
 RULE_HITS: Final = Counter("oborona_rule_hits", "Messages that a rule hit.", ("rule", "mode"))
 WOULD: Final = Counter(
     "oborona_would",
@@ -48,6 +54,11 @@ AUTHENTICATION: Final = Counter(
 def count_verdict(stage: Stage, action: Action) -> None:
     """Count one verdict."""
     VERDICTS.inc(stage, action)
+
+
+def count_outgoing(outcome: OutgoingOutcome) -> None:
+    """Count one message that leaves, or would have."""
+    OUTGOING.inc(outcome)
 
 
 def count_scan(verdict: Verdict, took_s: float) -> None:

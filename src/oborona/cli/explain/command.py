@@ -42,6 +42,7 @@ from oborona.journal.queries import JournalReader
 from oborona.journal.search import JournalSearch
 from oborona.policy.counts import shingles_to_read
 from oborona.policy.engines import RememberedEngines
+from oborona.policy.local_clients import direction
 from oborona.policy.scan import Scan, ScanSite, scan
 from oborona.recheck.facts_at_delivery import facts_then
 from oborona.recheck.rejudgement import envelope_of
@@ -81,7 +82,11 @@ async def explain_message(
             facts=by_name(result.facts),
             model=opinion_of(result.opinion),
         ),
-        counts=piece_counts(pieces, rows_then((), pieces), await rows_now(site, pieces, now)),
+        counts=piece_counts(
+            pieces,
+            rows_then((), pieces),
+            await rows_now(site, pieces, now, direction(envelope)),
+        ),
         content_model=content_parts(site.content, message, envelope, result.opinion),
         final_model=final_parts(site.final, result.facts, result.verdict.rules, result.policy),
         shipped_model=shipped_parts(site.final, result.facts, result.verdict.rules, result.policy),

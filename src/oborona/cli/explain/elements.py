@@ -19,7 +19,7 @@ from oborona.policy.models.opinion import UNTAUGHT, ContentOpinion
 from oborona.policy.ports import Totals
 from oborona.policy.scan import ScanSite
 from oborona.recheck.facts_at_delivery import UnkeptFact
-from oborona.types import Metric, Shingle, Window
+from oborona.types import CounterPrefix, Metric, Shingle, Window
 
 _TEXTS: Final = frozenset({"text", "text.raw"})
 
@@ -66,7 +66,10 @@ def rows_then(
 
 
 async def rows_now(
-    site: ScanSite, shingles: Sequence[Shingle], now: float
+    site: ScanSite,
+    shingles: Sequence[Shingle],
+    now: float,
+    prefix: CounterPrefix = CounterPrefix.IN,
 ) -> list[dict[str, int] | None]:
     """Return what is counted of each piece now.
 
@@ -74,7 +77,7 @@ async def rows_now(
     """
     totals: Totals
     try:
-        totals = await site.counters.read(shingles, now)
+        totals = await site.counters.read(shingles, now, prefix)
     except StorePartial as error:
         click.echo(f"oborona: {error}; these counts may be too low", err=True)
         totals = error.totals

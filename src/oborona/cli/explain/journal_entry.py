@@ -24,7 +24,7 @@ from oborona.policy.load import Policy
 from oborona.policy.models.opinion import UNTAUGHT
 from oborona.policy.scan import ScanSite
 from oborona.recheck.facts_at_delivery import facts_then, why_not
-from oborona.recheck.facts_today import facts_now, pieces_of
+from oborona.recheck.facts_today import direction_of, facts_now, pieces_of
 from oborona.recheck.rejudgement import Rejudger
 from oborona.types import Verdict
 
@@ -85,7 +85,7 @@ async def explain_entry(
         counts=piece_counts(
             pieces,
             rows_then(entry.kept.counts if entry.kept else (), pieces),
-            await rows_now(site, pieces, now),
+            await rows_now(site, pieces, now, direction_of(entry)),
         ),
         final_model=None
         if rejudged is None

@@ -22,6 +22,7 @@ from oborona.journal.queries import JournalReader
 from oborona.policy.accounting import is_counted, undo_verdict
 from oborona.policy.personal_list_match import PERSONAL
 from oborona.policy.ports import CounterCorrector
+from oborona.recheck.facts_today import direction_of
 from oborona.stores.pins.rows import PinAction, PinChange
 from oborona.types import Action, Verdict
 
@@ -120,6 +121,7 @@ def _counted_pieces(entry: JournalEntry) -> tuple[Action, str] | None:
 def _take_back(counters: CounterCorrector, entry: JournalEntry, late: LateFindings | None) -> None:
     decision = _counted_pieces(entry)
     if decision is not None:
-        undo_verdict(entry.shingles, decision[0], counters, at=entry.time)
+        prefix = direction_of(entry)
+        undo_verdict(entry.shingles, decision[0], counters, at=entry.time, prefix=prefix)
         if late is not None:  # was counted with the verdict of the first time
-            undo_verdict(late.shingles, decision[0], counters, at=late.time)
+            undo_verdict(late.shingles, decision[0], counters, at=late.time, prefix=prefix)

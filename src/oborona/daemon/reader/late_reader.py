@@ -29,6 +29,7 @@ from oborona.metrics import Counter, Gauge
 from oborona.policy.accounting import record_verdict
 from oborona.policy.evidence import Inquiry
 from oborona.policy.fact_table import KEPT
+from oborona.policy.local_clients import direction
 from oborona.policy.models.meaning import wants_meaning
 from oborona.policy.ports import CounterAdder, PictureView
 from oborona.policy.scan import Scan, ScanSite, rescan
@@ -244,7 +245,7 @@ class LateReader:
         )
         if not (new.shingles or findings or facts):
             return "nothing"
-        record_verdict(new, verdict, self._counters, now=now)
+        record_verdict(new, verdict, self._counters, now=now, prefix=direction(before.envelope))
         self._journal(
             LateFindings(
                 id=unread.ident,

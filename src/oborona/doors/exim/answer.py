@@ -43,6 +43,7 @@ _WORDS: Final = {
     ReplyAction.REJECT: "reject",
     ReplyAction.TEMPFAIL: "defer",
     ReplyAction.DISCARD: "discard",
+    ReplyAction.HOLD: "hold",
 }
 
 

@@ -94,11 +94,12 @@ class VerdictAnswer(msgspec.Struct, frozen=True, kw_only=True):
     """A verdict and what it rests on."""
 
     verdict: Annotated[
-        Literal["accept", "spam", "reject", "tempfail", "discard"],
+        Literal["accept", "spam", "reject", "tempfail", "discard", "hold"],
         Meta(
             description=(
                 "accept: to the inbox; spam: to the spam folder; reject and tempfail: answer "
-                "as `smtp` says; discard: say yes and throw away."
+                "as `smtp` says; discard: say yes and throw away; hold: take it and keep it until a "
+                "person decides, or answer as `smtp` says. Of outgoing mail alone."
             )
         ),
     ]

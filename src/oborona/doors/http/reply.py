@@ -8,12 +8,13 @@ from oborona.doors.http.model import HeaderEdits, SmtpAnswer, VerdictAnswer
 from oborona.doors.reply import AddHeader, RemoveHeader, ReplyAction, SessionReply
 from oborona.types import Action
 
-VerdictWord = Literal["accept", "spam", "reject", "tempfail", "discard"]
+VerdictWord = Literal["accept", "spam", "reject", "tempfail", "discard", "hold"]
 
 _WORDS: Final[dict[ReplyAction, VerdictWord]] = {
     ReplyAction.REJECT: "reject",
     ReplyAction.TEMPFAIL: "tempfail",
     ReplyAction.DISCARD: "discard",
+    ReplyAction.HOLD: "hold",
 }
 
 

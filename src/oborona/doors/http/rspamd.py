@@ -14,7 +14,7 @@ from collections.abc import Iterable
 from typing import Any, Final
 
 from oborona.doors.http.reply import verdict_word
-from oborona.doors.reply import AddHeader, SessionReply, VerdictDetails
+from oborona.doors.reply import AddHeader, SessionReply, VerdictDetails, refused_hold
 from oborona.types import RuleHit, RuleMode
 
 ACTIONS: Final = {
@@ -36,7 +36,7 @@ def check_answer(reply: SessionReply, judged: VerdictDetails, took_s: float) -> 
         judged: its own, which is there.
         took_s: seconds from the whole request on.
     """
-    scanned = judged.scan
+    scanned, reply = judged.scan, refused_hold(reply)
     answer: dict[str, Any] = {
         "is_skipped": False,
         "score": judged.verdict.score,

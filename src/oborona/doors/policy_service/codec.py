@@ -33,6 +33,7 @@ _ACTIONS: Final = {
     ReplyAction.CONTINUE: "DUNNO",
     ReplyAction.ACCEPT: "DUNNO",
     ReplyAction.DISCARD: "DISCARD",
+    ReplyAction.HOLD: "HOLD",
     # what Postfix says itself for a milter that says no more
     ReplyAction.REJECT: "550 5.7.1 Command rejected",
     ReplyAction.TEMPFAIL: "451 4.7.1 Service unavailable - try again later",
@@ -110,7 +111,9 @@ def answer(reply: SessionReply) -> bytes:
     Several lines of text become one.
     """
     action = _ACTIONS[reply.answer]
-    if reply.code:
-        words = " ".join(reply.lines)[:MAX_TEXT_LINE]
+    words = " ".join(reply.lines)[:MAX_TEXT_LINE]
+    if reply.answer is ReplyAction.HOLD:
+        action = f"{action} {words}"
+    elif reply.code:
         action = f"{reply.code} {reply.enhanced} {words}"
     return f"action={action}\n\n".encode("ascii")

@@ -23,7 +23,7 @@ from oborona.doors.proxy.content import edited_message, read_header, session_mes
 from oborona.doors.proxy.next_hop import NextHopConnection, NextHopLost
 from oborona.doors.proxy.offers import next_hop_command
 from oborona.doors.proxy.session import ProxySession, TransactionClient
-from oborona.doors.reply import ReplyAction, SessionReply, is_busy
+from oborona.doors.reply import ReplyAction, SessionReply, is_busy, refused_hold
 from oborona.doors.smtp.paths import SmtpPath
 from oborona.doors.smtp.replies import SmtpReply, own_reply
 from oborona.doors.smtp.spooled_message import SpooledMessage
@@ -134,7 +134,9 @@ class ProxyTransaction:
         if beginning is None:
             self.abandon()
             return self._all(replies.HEADER)
-        reply = await self._asked.message(session_message(message, beginning, self._limit_bytes))
+        reply = refused_hold(
+            await self._asked.message(session_message(message, beginning, self._limit_bytes))
+        )
         refused = replies.refusal_of(reply)
         removed = frozenset(reply.removed)
         left = [recipient for recipient in self.recipients if recipient.name not in removed]

@@ -39,6 +39,7 @@ _REFUSALS: Final = {
     ReplyAction.TEMPFAIL: "soft reject",
     ReplyAction.DISCARD: "discard",
 }
+_ACTIONS: Final = _REFUSALS | {ReplyAction.HOLD: "hold"}  # rspamd has none; etc/exim knows it
 _PUT_OFF: Final = "4.3.2 Too busy, try again later"
 
 
@@ -82,7 +83,7 @@ def _lines(metric: str, action: str, rest: str) -> bytes:
 
 
 def _action(answer: ReplyAction, judged: VerdictDetails) -> str:
-    return _REFUSALS.get(answer) or (
+    return _ACTIONS.get(answer) or (
         "no action" if judged.verdict.action is Action.ACCEPT else "add header"
     )
 

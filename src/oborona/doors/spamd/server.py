@@ -21,7 +21,7 @@ from oborona.doors.context import DoorContext, failure_reply, guard_s
 from oborona.doors.guard import HandlerGuard
 from oborona.doors.handler import OneShotHandlerFactory
 from oborona.doors.memory_budget import MemoryBudget
-from oborona.doors.reply import is_busy
+from oborona.doors.reply import is_busy, refused_hold
 from oborona.doors.spamd import rspamc, spamc, tell_feedback
 from oborona.doors.spamd.codec import SpamdCodec, SpamdCommand, SpamdRequest
 from oborona.doors.spamd.request import TrustOptions, message_to_scan
@@ -112,7 +112,7 @@ class SpamdRequestHandler(msgspec.Struct, frozen=True, kw_only=True):
         )
         if request.rspamd:
             return rspamc.rspamc_answer(request, reply, self.name)
-        return spamc.spamc_answer(request, tells, reply, self.name, self.scale)
+        return spamc.spamc_answer(request, tells, refused_hold(reply), self.name, self.scale)
 
     async def _hear(self, request: SpamdRequest) -> bytes:
         if not self.tell:

@@ -31,6 +31,7 @@ from oborona.policy.accounting import record_verdict
 from oborona.policy.evidence import NoInquiry
 from oborona.policy.fact_table import SCHEMA
 from oborona.policy.load import Policy
+from oborona.policy.local_clients import direction
 from oborona.policy.models.content.features import ContentFeatures, features
 from oborona.policy.models.content.weights import Weights
 from oborona.policy.models.final.examples import ExampleBuilder, FinalExample
@@ -91,6 +92,7 @@ def fields(raw: bytes) -> Iterator[re.Match[bytes]]:
 
 SEED: Final = 1  # of who says a word
 SPACING_S: Final = 60.0  # between messages of which nobody knows when they came
+_NOBODY: Final = Envelope()  # of old mail: who sent it is not known any more
 BEGINNING: Final = 1_700_000_000.0  # Unix seconds: any moment will do
 
 
@@ -199,9 +201,8 @@ class Backtest:
         self._now = max(self._now, mail.time) if mail.time else self._now + SPACING_S
         if self._number == 0 and mail.time:
             self._now = mail.time
-        envelope = Envelope()
         result = await scan(
-            undo_delivery(mail.raw), envelope, self._site, self._policy, NoInquiry(), now=self._now
+            undo_delivery(mail.raw), _NOBODY, self._site, self._policy, NoInquiry(), now=self._now
         )
         example = self.observer.example(
             result.facts,
@@ -213,7 +214,13 @@ class Backtest:
         )
         if self._meanings is not None:
             await self._meanings.learn(result.message, spam=mail.spam)
-        record_verdict(result.pieces, result.verdict, self._counters, now=self._now)
+        record_verdict(
+            result.pieces,
+            result.verdict,
+            self._counters,
+            now=self._now,
+            prefix=direction(_NOBODY),
+        )
         self._number += 1
         if self._chance.random() < self._share:
             message_features, action = features(result.message), result.verdict.action
@@ -239,5 +246,8 @@ class Backtest:
         if judged_spam is not word.spam:
             amounts = Amounts(complaints=1) if word.spam else Amounts(pardons=1)
             self._counters.add(
-                CountedPieces(shingles=word.pieces.shingles, pairs=()), amounts, self._now
+                CountedPieces(shingles=word.pieces.shingles, pairs=()),
+                amounts,
+                self._now,
+                direction(_NOBODY),
             )

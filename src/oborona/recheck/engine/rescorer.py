@@ -10,6 +10,7 @@ model's opinion.  Entities of new signatures are found by their shingles (`signe
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 
@@ -20,6 +21,7 @@ from oborona.journal.evidence import unpack_evidence
 from oborona.policy.counts import MessageCounts, timelines_to_read
 from oborona.policy.facts import Facts
 from oborona.policy.load import Policy
+from oborona.policy.local_clients import direction_of_pieces, opposite
 from oborona.policy.personal_list_match import MOST_ASKED
 from oborona.policy.reputation_facts import pins_of
 from oborona.policy.scan import ScanSite
@@ -39,11 +41,11 @@ from oborona.recheck.engine.pardon_reasons import reasons, reasons_of_ours
 from oborona.recheck.engine.prefilter import complained_since, counts_lost, counts_moved
 from oborona.recheck.engine.signature_changes import SignatureChanges
 from oborona.recheck.facts_at_delivery import facts_then, why_not
-from oborona.recheck.facts_today import pieces_of, with_counts
+from oborona.recheck.facts_today import direction_of, pieces_of, with_counts
 from oborona.recheck.moves import Move
 from oborona.recheck.rejudgement import Rejudged, Rejudger
 from oborona.reputation.personal import NOBODY
-from oborona.types import Action, Shingle, Stage
+from oborona.types import Action, CounterPrefix, Shingle, Stage
 
 MOST_READ: Final = 20_000  # pieces whose counts are kept for a moment
 AT_ONCE: Final = 32  # messages whose counts are read in one call: some 2,000 shingles
@@ -100,7 +102,7 @@ class Rescorer:
         self._folders = folders
         self._signed = signed or SignatureChanges({}, site.hasher)
         self._judge = Rejudger(policy, site.final)
-        self._read: dict[Shingle, list[list[int]]] = {}
+        self._read: dict[CounterPrefix, dict[Shingle, list[list[int]]]] = {}
         self._read_at = float("nan")
 
     async def worth(self, briefs: Sequence[MessageBrief], now: float) -> list[int]:
@@ -115,7 +117,7 @@ class Rescorer:
         """
         moved: list[int] = []
         waiting: list[tuple[MessageBrief, tuple[Shingle, ...]]] = []
-        shingles: dict[Shingle, None] = {}
+        shingles = defaultdict[CounterPrefix, dict[Shingle, None]](dict)
         evidence = {}
         for brief in briefs:
             if brief.policy_version != self.policy.version:
@@ -133,12 +135,15 @@ class Rescorer:
                 )
             )
             waiting.append((brief, pieces))
-            shingles.update(dict.fromkeys(pieces))
-        counts = await self._counts(tuple(shingles), now)
+            shingles[direction_of_pieces(pieces)].update(dict.fromkeys(pieces))
+        counts = {
+            prefix: await self._counts(tuple(of_direction), now, prefix)
+            for prefix, of_direction in shingles.items()
+        }
         moved += [
             brief.id
             for brief, pieces in waiting
-            if counts_moved(evidence[brief.id], pieces, counts)
+            if counts_moved(evidence[brief.id], pieces, counts[direction_of_pieces(pieces)])
         ]
         return moved
 
@@ -157,11 +162,15 @@ class Rescorer:
         """
         await self._site.memory.look(self._site.counters, now)
         pieces = [pieces_of(candidate.entry, candidate.late) for candidate in candidates]
-        counts = await self._counts(
-            tuple(dict.fromkeys(shingle for some in pieces for shingle in some)), now
-        )
+        shingles = defaultdict[CounterPrefix, dict[Shingle, None]](dict)
+        for candidate, some in zip(candidates, pieces, strict=True):
+            shingles[direction_of(candidate.entry)].update(dict.fromkeys(some))
+        counts = {
+            prefix: await self._counts(tuple(of_direction), now, prefix)
+            for prefix, of_direction in shingles.items()
+        }
         return [
-            await self._second(candidate, some, counts, cause, now)
+            await self._second(candidate, some, counts[direction_of(candidate.entry)], cause, now)
             for candidate, some in zip(candidates, pieces, strict=True)
         ]
 
@@ -180,7 +189,7 @@ class Rescorer:
         then = facts_then(entry)
         if then is None or entry.kept is None:
             return RecheckResult(entry=entry, cause=cause, why_not=why_not(entry))
-        counts_now = await self._message_counts(pieces, counts, now)
+        counts_now = await self._message_counts(pieces, counts, now, direction_of(entry))
         unsigned = then
         entry, then = self._signed.applied(entry, then, pieces, now)
         facts = await with_counts(then, counts_now, pieces, self._site, now)
@@ -268,17 +277,32 @@ class Rescorer:
             cause=cause,
         )
 
-    async def _counts(self, shingles: tuple[Shingle, ...], now: float) -> Counts:
+    async def _counts(
+        self, shingles: tuple[Shingle, ...], now: float, prefix: CounterPrefix
+    ) -> Counts:
         """Return counts; those that the glance of the same moment has read are not read again."""
-        if self._read_at != now or len(self._read) > MOST_READ:
+        if self._read_at != now or sum(map(len, self._read.values())) > MOST_READ:
             self._read_at, self._read = now, {}
-        new = tuple(shingle for shingle in shingles if shingle not in self._read)
+        known = self._read.setdefault(prefix, {})
+        new = tuple(shingle for shingle in shingles if shingle not in known)
         if new:
-            self._read.update(zip(new, await self._site.counters.read(new, now), strict=True))
-        return self._read
+            rows = await self._site.counters.read(new, now, prefix)
+            known.update(zip(new, rows, strict=True))
+        return known
 
     async def _message_counts(
-        self, pieces: tuple[Shingle, ...], counts: Counts, now: float
+        self, pieces: tuple[Shingle, ...], counts: Counts, now: float, prefix: CounterPrefix
+    ) -> MessageCounts:
+        known = await self._with_timelines(pieces, counts, now, prefix)
+        types = self.policy.compiled.across(prefix)
+        if types:
+            asked = tuple(piece for piece in pieces if piece.type in types)
+            other = await self._counts(asked, now, opposite(prefix))
+            known.across = MessageCounts(asked, [other[piece] for piece in asked])
+        return known
+
+    async def _with_timelines(
+        self, pieces: tuple[Shingle, ...], counts: Counts, now: float, prefix: CounterPrefix
     ) -> MessageCounts:
         totals = [counts[shingle] for shingle in pieces]
         types = self.policy.compiled.timelines
@@ -287,7 +311,9 @@ class Rescorer:
             return MessageCounts(pieces, totals)
         lines: dict[int, list[object]] = {}
         for shingle, line in zip(
-            timelines, await self._site.counters.timelines(timelines, now), strict=True
+            timelines,
+            await self._site.counters.timelines(timelines, now, prefix),
+            strict=True,
         ):
             lines.setdefault(shingle.type, []).append(line)
         return MessageCounts(pieces, totals, lines=lines)  # type: ignore[arg-type]
