@@ -51,13 +51,12 @@ def direction_of_pieces(pieces: Iterable[Shingle]) -> CounterPrefix:
 
 
 def is_program(envelope: Envelope) -> bool:
-    """Tell whether mail comes from a program of the mail server's own machine: by `sendmail`, or by
-    SMTP on loopback without a login.
+    """Tell whether mail comes from a program of the mail server's own machine: by `sendmail`, as
+    Postfix shows it, or by SMTP on loopback without a login.
 
-    Postfix tries a put-off message of `sendmail` again at once, and again.
+    A message of `sendmail` that is put off is tried again by Postfix' pickup at once, and again.
     """
-    client = envelope.client
-    return not (envelope.login or client.unknown) and (not client.ip or is_loopback(client.ip))
+    return not envelope.login and is_loopback(envelope.client.ip)
 
 
 def own_name(site: str, server: str) -> str:

@@ -208,7 +208,7 @@ def test_terms_stay_within_the_offer(
 
 def test_terms_as_a_packet() -> None:
     data = answers.terms(agree(6, 0x1FF, 0x1FFFFF, frozenset()))
-    assert struct.unpack("!IcIII", data[:17]) == (len(data) - 4, b"O", 6, 0x119, 0x1FF7C0)
+    assert struct.unpack("!IcIII", data[:17]) == (len(data) - 4, b"O", 6, 0x139, 0x1FF7C0)
     assert data[17:].count(b"\0i\0") == 0
     assert data.endswith(b"\0\0\0\x05i\0")
     bare = answers.terms(agree(2, 0x3F, 0x7F, frozenset()))

@@ -36,6 +36,8 @@ RECIPIENT_MINIMA: Final = 4  # min-hashes that count recipients: each costs a pa
 SENDER_MINIMA: Final = 4  # min-hashes that count authors
 # recipients of one message that count for its entities: who wrote to more is known
 MAX_REACHED: Final = 8
+# the same of an account: stolen, it writes to as many as one message may have
+MAX_ACCOUNT_REACHED: Final = 1000
 MAX_REACHING: Final = 2  # link domains that count recipients: where a reader clicks first
 _PROVED: Final = b"\0"  # begins no value of a text
 _KNOWN: Final = b"known "  # begins what no address does
@@ -202,11 +204,13 @@ def recipient_pairs(
     recipients = _distinct(map(str.lower, envelope.recipients), MAX_REACHED)
     if not (each_a and recipients):
         return ()
-    return tuple(
-        hasher.pairs(
-            ShingleType.ENTITY_RECIPIENT, ShingleType.ENTITY_RECIPIENTS, each_a, recipients
-        )
-    )
+    types = ShingleType.ENTITY_RECIPIENT, ShingleType.ENTITY_RECIPIENTS
+    pairs = hasher.pairs(*types, each_a, recipients)
+    if identity.account and len(envelope.recipients) > MAX_REACHED:
+        account = bytes((ShingleType.ACCOUNT,)) + _octets(identity.account)
+        others = _distinct(map(str.lower, envelope.recipients), MAX_ACCOUNT_REACHED)[MAX_REACHED:]
+        pairs += hasher.pairs(*types, [account], others) if others else []
+    return tuple(pairs)
 
 
 def contacts(pairs: Sequence[UniquePair], *, author: bool) -> tuple[Shingle, ...]:
