@@ -18,7 +18,7 @@ from oborona.policy.free_lists import FREE_LISTS, FreeListsTable
 from oborona.policy.groups import GROUPS
 from oborona.policy.local_lists import LOCAL_LISTS
 from oborona.policy.named_tables import TableSort
-from oborona.policy.outgoing import OutgoingTable
+from oborona.policy.outgoing_table import OutgoingTable
 from oborona.policy.own_people import OWN_PEOPLE
 from oborona.policy.rules import (
     MAX_CONDITIONS,

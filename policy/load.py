@@ -25,7 +25,7 @@ from oborona.policy.free_lists import FreeListsTable
 from oborona.policy.groups import RuleGroups
 from oborona.policy.load_cache import PolicyCache
 from oborona.policy.merge import MergedPolicy, merge_what_is_right
-from oborona.policy.outgoing import OutgoingTable
+from oborona.policy.outgoing_table import OutgoingTable
 from oborona.policy.own_people import OwnPeople
 from oborona.policy.rules import Condition, Rule, VerdictLines
 from oborona.policy.scripts.loader import LoadedScripts

@@ -28,7 +28,7 @@ from oborona.policy.karma import KARMA
 from oborona.policy.local_lists import LOCAL_LISTS, ListSource, list_source
 from oborona.policy.models.final.features import SHIPPED
 from oborona.policy.named_tables import NamedTables
-from oborona.policy.outgoing import OutgoingTable, outgoing_table
+from oborona.policy.outgoing_table import OutgoingTable, outgoing_table
 from oborona.policy.own_people import OWN_PEOPLE, OwnPeople, own_person
 from oborona.policy.rules import (
     Condition,

@@ -155,7 +155,9 @@ def test_all_that_nobody_waits_for_is_negotiated_away(silent: House) -> None:
         assert server.version == 6
         assert server.protocol & ALL_NO_REPLY == ALL_NO_REPLY
         assert server.protocol & LEADING_SPACE
-        assert server.actions == 0x139  # add headers, remove recipients, change headers, hold, set macros
+        assert (
+            server.actions == 0x139
+        )  # add headers, remove recipients, change headers, hold, set macros
         server.quit()
 
 

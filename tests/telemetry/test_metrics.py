@@ -178,6 +178,7 @@ def count_worker(number: int, *, healthy: bool) -> None:
     worker.POLICY.set(1, "abc")
     verdict_metrics.VERDICTS.inc("connect", "reject", by=2)
     verdict_metrics.VERDICTS.inc("content", "accept", by=5 + number)
+    verdict_metrics.OUTGOING.inc("hold", by=1 + number)
     entrances.DOOR.inc("exim", "answered", by=8)
     entrances.DOOR.inc("spamd", "too-large")
     concurrency_limit.BUSY.inc(by=6)

@@ -25,7 +25,7 @@ from oborona.policy.headers import reason
 from oborona.policy.load import Policy
 from oborona.policy.local_clients import direction, is_own
 from oborona.policy.local_list_match import NOT_COUNTED
-from oborona.policy.outgoing import OutgoingOutcome
+from oborona.policy.outgoing_table import OutgoingOutcome
 from oborona.policy.reputation_facts import first_contact
 from oborona.policy.scan import Scan
 from oborona.session.journal_entry import entry_of

@@ -21,7 +21,7 @@ from oborona.policy.decision import is_late
 from oborona.policy.disclosure import public_verdict
 from oborona.policy.load import Policy
 from oborona.policy.local_clients import is_own, own_name
-from oborona.policy.outgoing import OutgoingOutcome
+from oborona.policy.outgoing_table import OutgoingOutcome
 from oborona.policy.rules import VerdictLines
 from oborona.policy.scan import Scan
 from oborona.session.services import SessionServices

@@ -6,7 +6,7 @@ from typing import Final
 
 from oborona.authentication.model import AuthIdentity
 from oborona.metrics import Counter, Histogram
-from oborona.policy.outgoing import OutgoingOutcome
+from oborona.policy.outgoing_table import OutgoingOutcome
 from oborona.types import Action, Stage, Verdict
 
 VERDICTS: Final = Counter("oborona_verdicts", "Verdicts by stage and action.", ("stage", "action"))

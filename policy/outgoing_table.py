@@ -44,22 +44,28 @@ class OutgoingTable(msgspec.Struct, frozen=True, kw_only=True, dict=True):
             "leaves."
         ),
     ] = "hold"
-    spam_score: Annotated[
-        float | None,
-        Meta(
-            ge=1,
-            le=10_000,
-            description="This score and more is spam; without it that of [verdict].",
-        ),
-    ] = None
-    reject_score: Annotated[
-        float | None,
-        Meta(
-            ge=1,
-            le=10_000,
-            description="This score and more is refused; without it that of [verdict].",
-        ),
-    ] = None
+    spam_score: (
+        Annotated[
+            float,
+            Meta(
+                ge=1,
+                le=10_000,
+                description="This score and more is spam; without it that of [verdict].",
+            ),
+        ]
+        | None
+    ) = None
+    reject_score: (
+        Annotated[
+            float,
+            Meta(
+                ge=1,
+                le=10_000,
+                description="This score and more is refused; without it that of [verdict].",
+            ),
+        ]
+        | None
+    ) = None
     inside: Annotated[
         tuple[str, ...],
         Meta(
