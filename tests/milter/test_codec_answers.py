@@ -18,6 +18,7 @@ from oborona.doors.reply import (
     RemoveHeader,
     ReplyAction,
     SessionReply,
+    hold_reply,
     in_removal_order,
     refusal_reply,
 )
@@ -143,6 +144,21 @@ def test_where_leading_spaces_are_kept_ours_is_too() -> None:
 def test_what_is_not_taken_is_not_edited(answer: ReplyAction) -> None:
     reply = SessionReply(answer=answer, edits=(AddHeader("X-Mras", "Ok"),))
     assert answers.verdict(reply, agree(6, 0x1FF, 0, frozenset())) == answers.answer(reply)
+
+
+HELD = hold_reply("Looks like spam", edits=(AddHeader("X-Mras-Id", "3k2"),))
+
+
+def test_what_is_held_is_edited_and_taken() -> None:
+    assert answers.verdict(HELD, agree(6, 0x1FF, 0xFFFFF, frozenset())) == (
+        b"\0\0\0\x0fhX-Mras-Id\x003k2\0\0\0\0\x11qLooks like spam\0\0\0\0\x01a"
+    )
+
+
+def test_where_nothing_can_be_held_it_is_refused_in_the_same_words() -> None:
+    assert answers.verdict(HELD, agree(6, 0x1FF & ~0x20, 0xFFFFF, frozenset())) == (
+        b"\0\0\0\x1by550 5.7.1 Looks like spam\0"
+    )
 
 
 EDITS = st.lists(

@@ -7,6 +7,7 @@ message. Its constructor refuses what a mail server would garble or contradict: 
     Reply()                                                  go on
     refuse(550, "5.7.1", "Message refused as spam")          REJECT with its text
     refuse(451, "4.7.1", "Try again later")                  TEMPFAIL with its text
+    hold_reply("Message looks like spam")                    HOLD, or REJECT with its text
 
 RFC 5321 section 4.2 (codes, multi-line replies), RFC 3463 (status codes).
 Known limits: no change of sender or body, no recipient added: the design asks for none.
@@ -178,6 +179,19 @@ def refusal_reply(
     """
     answer = ReplyAction.REJECT if code // 100 == 5 else ReplyAction.TEMPFAIL
     return SessionReply(answer=answer, code=code, enhanced=enhanced, text=text, judged=judged)
+
+
+def hold_reply(
+    text: str,
+    judged: VerdictDetails | None = None,
+    edits: tuple[AddHeader | RemoveHeader, ...] = (),
+) -> SessionReply:
+    """Return the reply that has a message held; where that is not possible, it is refused with the
+    text.
+    """
+    return SessionReply(
+        answer=ReplyAction.HOLD, code=550, enhanced="5.7.1", text=text, edits=edits, judged=judged
+    )
 
 
 def refused_hold(reply: SessionReply) -> SessionReply:

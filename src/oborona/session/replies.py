@@ -10,9 +10,9 @@ from oborona.doors.headers import header_edits
 from oborona.doors.raw_message import RawMessage
 from oborona.doors.reply import (
     ACCEPT,
-    ReplyAction,
     SessionReply,
     VerdictDetails,
+    hold_reply,
     refusal_reply,
     refused_hold,
 )
@@ -74,14 +74,7 @@ def verdict_reply(
     )
     outcome = policy.outgoing.outcome(verdict.action, refuse=policy.verdict.refuse)
     if leaves and outcome in (OutgoingOutcome.HOLD, OutgoingOutcome.REJECT):
-        held = SessionReply(
-            answer=ReplyAction.HOLD,
-            code=550,
-            enhanced="5.7.1",
-            text=reply_text(services, "Message looks like spam", ident),
-            edits=edits,
-            judged=rests,
-        )
+        held = hold_reply(reply_text(services, "Message looks like spam", ident), rests, edits)
         return held if outcome is OutgoingOutcome.HOLD else refused_hold(held)
     return SessionReply(answer=ACCEPT.answer, edits=edits, judged=rests)
 

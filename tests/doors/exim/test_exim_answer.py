@@ -24,6 +24,7 @@ from oborona.doors.reply import (
     ReplyAction,
     SessionReply,
     VerdictDetails,
+    hold_reply,
     refusal_reply,
 )
 from oborona.types import Action, Verdict
@@ -87,6 +88,7 @@ def test_a_verdict_with_all_that_is_known_of_it() -> None:
             "",
         ),  # refusing is switched off
         (SessionReply(answer=ReplyAction.DISCARD), "discard", "0", ""),
+        (hold_reply("Spam", judged(Action.SPAM)), "hold", "550", "5.7.1 Spam"),
         (refusal_reply(554, "5.7.1", "No"), "reject", "554", "5.7.1 No"),
         (refusal_reply(550, "5.7.1", "No\nnever"), "reject", "550", "5.7.1 No never"),
         (

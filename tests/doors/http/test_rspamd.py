@@ -15,6 +15,7 @@ from oborona.doors.reply import (
     RemoveHeader,
     ReplyAction,
     SessionReply,
+    hold_reply,
     refusal_reply,
 )
 from oborona.types import Action, RuleHit, RuleMode
@@ -40,6 +41,7 @@ def said(reply: SessionReply) -> dict[str, Any]:
         (refusal_reply(550, "5.7.1", "Refused", judged(Action.REJECT)), "reject", "reject"),
         (refusal_reply(451, "4.7.1", "Later", judged(Action.TEMPFAIL)), "soft reject", "tempfail"),
         (SessionReply(answer=ReplyAction.DISCARD, judged=judged()), "discard", "discard"),
+        (hold_reply("Spam", judged(Action.SPAM)), "reject", "hold"),
     ],
 )
 def test_what_is_done(reply: SessionReply, action: str, verdict: str) -> None:

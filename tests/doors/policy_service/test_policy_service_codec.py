@@ -13,7 +13,15 @@ from oborona.doors.policy_service.codec import (
     PolicyServiceCodec,
     answer,
 )
-from oborona.doors.reply import ACCEPT, CONTINUE, TEMPFAIL, ReplyAction, SessionReply, refusal_reply
+from oborona.doors.reply import (
+    ACCEPT,
+    CONTINUE,
+    TEMPFAIL,
+    ReplyAction,
+    SessionReply,
+    hold_reply,
+    refusal_reply,
+)
 from oborona.errors import PeerError
 from tests.peers.policy_client import request
 
@@ -164,6 +172,7 @@ def test_a_line_that_never_ends_is_taken_up_to_its_limit() -> None:
         (CONTINUE, "DUNNO"),
         (ACCEPT, "DUNNO"),
         (SessionReply(answer=ReplyAction.DISCARD), "DISCARD"),
+        (hold_reply("Looks like spam\nreference 3k2"), "HOLD Looks like spam reference 3k2"),
         (
             refusal_reply(554, "5.7.1", "Client refused, reference 1"),
             "554 5.7.1 Client refused, reference 1",

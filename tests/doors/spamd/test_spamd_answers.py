@@ -19,7 +19,9 @@ from oborona.doors.reply import (
     ReplyAction,
     SessionReply,
     VerdictDetails,
+    hold_reply,
     refusal_reply,
+    refused_hold,
 )
 from oborona.doors.spamd import rspamc, spamc, tell_feedback
 from oborona.doors.spamd.codec import SpamdCodec, SpamdRequest
@@ -78,6 +80,11 @@ PUT_OFF = refusal_reply(
 )
 PUT_OFF_SPAM = refusal_reply(
     451, "4.7.1", "Try again later, reference 3k2", judged(Action.TEMPFAIL, 100.0)
+)
+HELD = hold_reply(
+    "Message looks like spam, reference 3k2",
+    judged(Action.SPAM, 112.5),
+    (AddHeader("X-Mras-Id", "3k2"),),
 )
 TRAPPED = SessionReply(answer=ReplyAction.DISCARD, judged=judged(Action.ACCEPT, 3.0))
 
@@ -295,6 +302,7 @@ def exim(answer: bytes) -> tuple[bool, float, str, str]:
         (REFUSED, (True, 250.0, "reject", "5.7.1 Message refused as spam, reference 3k2")),
         (PUT_OFF, (False, 40.0, "soft reject", "4.7.1 Try again later, reference 3k2")),
         (TRAPPED, (True, 100.0, "discard", "")),
+        (HELD, (True, 112.5, "hold", "X-Mras-Id: 3k2")),
         (SPAM, (True, 112.5, "add header", "")),
         (MARKED_ONLY, (True, 250.0, "add header", "")),
         (OK, (False, 12.34, "no action", "")),
@@ -431,3 +439,11 @@ def test_the_letter_of_these_tests_is_read_as_it_should_be() -> None:
     assert message_to_scan(wants, BELIEVING).message.raw.startswith(
         b"X-Mras: Ok\r\nFrom: ann@a.example\r\n"
     )
+
+
+def test_spamc_which_refuses_by_score_is_told_to_refuse_what_it_can_not_hold() -> None:
+    wants = asked("CHECK")
+    answer = spamc.spamc_answer(
+        wants, message_to_scan(wants, BELIEVING), refused_hold(HELD), NAME, 1.0
+    )
+    assert b"Spam: True ; 200.0 / 100.0" in answer
