@@ -32,6 +32,7 @@ _NOTES: Final = frozenset(
 _ELSEWHERE: Final = {
     "traps": frozenset({"addresses", "domains", "patterns", "files"})
 }  # in a digest of theirs
+_YOUNG: Final = frozenset({"outgoing"})  # tables without which versions were made
 _PIECES: Final = re.compile(
     r'''"""(?:\\.|(?!""")[^\\])*"""|\'{3}(?:\\.|(?!\'{3})[^\\])*\'{3}|"(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*'|\#[^\n]*|\w+|\S''',
     re.DOTALL,
@@ -74,12 +75,13 @@ def meaning_of(
         for entry in merged.local_lists
         if entry.enabled
     }
+    single = {
+        name: _fields(getattr(merged, name), _ELSEWHERE.get(name, ()))
+        for name in SINGLE
+        if name != FREE_LISTS  # what it does is in the lists that are on
+    }
     meant = {
-        **{
-            name: _fields(getattr(merged, name), _ELSEWHERE.get(name, ()))
-            for name in SINGLE
-            if name != FREE_LISTS  # what it does is in the lists that are on
-        },
+        **{name: fields for name, fields in single.items() if fields or name not in _YOUNG},
         "rule": rules,
         "condition": {
             condition.name: {"when": plain(condition.when)} for condition in merged.conditions

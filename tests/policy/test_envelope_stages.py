@@ -393,7 +393,10 @@ async def test_what_is_remembered_of_a_proved_sender_is_known_at_mail_from(tmp_p
 async def test_a_login_has_a_past_of_its_own_at_mail_from(tmp_path: Path) -> None:
     gate = Gate(tmp_path, RULE.format(name="BAD_SENDER", when="repuser.flag == 'bad'", score=300))
     gate.counts.add(
-        CountedPieces(shingles=(HASHER.shingle(ShingleType.ACCOUNT, "bob"),), pairs=()), BAD, NOW
+        CountedPieces(shingles=(HASHER.shingle(ShingleType.ACCOUNT, "bob"),), pairs=()),
+        BAD,
+        NOW,
+        CounterPrefix.OUT,
     )
     own = msgspec.structs.replace(WHOLE, login="Bob")
     assert said(await gate.look(own, Stage.SENDER)) == (Action.REJECT, "BAD_SENDER", 300.0)
@@ -424,7 +427,10 @@ async def test_karma_is_made_of_who_is_known_at_its_stage(tmp_path: Path) -> Non
         "a name that nothing proves earns nothing"
     )
     gate.counts.add(
-        CountedPieces(shingles=(HASHER.shingle(ShingleType.ACCOUNT, "bob"),), pairs=()), BAD, NOW
+        CountedPieces(shingles=(HASHER.shingle(ShingleType.ACCOUNT, "bob"),), pairs=()),
+        BAD,
+        NOW,
+        CounterPrefix.OUT,
     )
     own = await gate.look(msgspec.structs.replace(WHOLE, login="Bob"), Stage.SENDER)
     assert own.karma is not None
