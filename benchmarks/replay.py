@@ -34,6 +34,7 @@ from oborona.policy.accounting import record_verdict
 from oborona.policy.evidence import NoInquiry
 from oborona.policy.fact_table import SCHEMA
 from oborona.policy.load import Policy, load_policy
+from oborona.policy.local_clients import direction
 from oborona.policy.scan import ScanSite, scan
 from oborona.recheck.rejudgement import Rejudger
 from oborona.recheck.rule_fingerprints import rule_fingerprints
@@ -57,7 +58,9 @@ async def entries(corpus: Path, messages: int, policy: Policy) -> list[JournalEn
         client = Client(ip=f"198.51.100.{number % 50}")
         envelope = Envelope(client=client, sender="ann@a.example", recipients=("bob@b.example",))
         result = await scan(raw, envelope, site, policy, NoInquiry(), now=now)
-        record_verdict(result.pieces, result.verdict, counters, now=now)
+        record_verdict(
+            result.pieces, result.verdict, counters, now=now, prefix=direction(result.envelope)
+        )
         found.append(entry_of(number, now, policy, envelope, len(raw), result.verdict, result))
     return found
 

@@ -53,6 +53,7 @@ from oborona.policy.evidence import NoInquiry  # noqa: E402
 from oborona.policy.fact_table import SCHEMA  # noqa: E402
 from oborona.policy.final_table import FinalMode  # noqa: E402
 from oborona.policy.load import Policy, load_policy  # noqa: E402
+from oborona.policy.local_clients import direction  # noqa: E402
 from oborona.policy.models.content.features import ContentFeatures, features  # noqa: E402
 from oborona.policy.models.final.succession import told  # noqa: E402
 from oborona.policy.scan import Scan, scan  # noqa: E402
@@ -144,7 +145,13 @@ class SiteLife:
             entry_of(ident, now, self._policy, envelope, len(message.raw), result.verdict, result)
         )
         self._truth[ident] = message.spam
-        record_verdict(result.pieces, result.verdict, self._counters, now=now)
+        record_verdict(
+            result.pieces,
+            result.verdict,
+            self._counters,
+            now=now,
+            prefix=direction(result.envelope),
+        )
         filed = action in (Action.SPAM, Action.REJECT)
         self.judged.append(JudgedArrival(now, message.source, message.spam, filed))
         self._number += 1

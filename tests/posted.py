@@ -15,6 +15,7 @@ from oborona.message.shingles import Hasher
 from oborona.policy.accounting import record_verdict
 from oborona.policy.evidence import NoInquiry, SenderEvidence
 from oborona.policy.load import Policy
+from oborona.policy.local_clients import direction
 from oborona.policy.scan import Scan, ScanSite, scan
 from oborona.types import Client, Envelope, RuleHit
 from tests.letters import Kind, Letter
@@ -147,7 +148,9 @@ async def judgements(
         result = await scan(
             letter.raw, envelope, site, policy, FoundInquiry(post.identity), now=post.at
         )
-        record_verdict(result.pieces, result.verdict, counters, now=post.at)
+        record_verdict(
+            result.pieces, result.verdict, counters, now=post.at, prefix=direction(result.envelope)
+        )
         yield post, result
 
 

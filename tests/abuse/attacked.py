@@ -33,6 +33,7 @@ from oborona.policy.evidence import NoInquiry, SenderEvidence
 from oborona.policy.fact_table import SCHEMA
 from oborona.policy.headers import HeaderDetail, our_headers
 from oborona.policy.load import Policy, load_policy
+from oborona.policy.local_clients import direction
 from oborona.policy.memory_age import CounterMemoryAge
 from oborona.policy.reputation_facts import first_contact
 from oborona.policy.scan import Scan, ScanSite, scan
@@ -253,6 +254,7 @@ class Attacked:
             vouching=vouching_pairs(
                 result.envelope, result.behind.who, known, result.counted, HASHER
             ),
+            prefix=direction(result.envelope),
         )
 
     def _journal(self, number: int, result: Scan, to: tuple[str, ...]) -> None:

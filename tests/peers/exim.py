@@ -273,6 +273,10 @@ class Exim:
         done = self._run("-odi", recipient, said=raw.decode("ascii"))
         return done.stdout + done.stderr
 
+    def command(self, *words: str) -> str:
+        """Return what Exim says to an admin's command, such as `-bp`."""
+        return self._run(*words).stdout
+
     def _run(self, *words: str, said: str = "") -> subprocess.CompletedProcess[str]:
         return subprocess.run(
             [self._program, "-C", str(self.config), *words],

@@ -18,6 +18,7 @@ from oborona.policy.accounting import record_verdict
 from oborona.policy.evidence import NoInquiry
 from oborona.policy.fact_table import SCHEMA
 from oborona.policy.load import load_policy
+from oborona.policy.local_clients import direction
 from oborona.policy.scan import Scan, ScanSite, scan
 from oborona.types import Action, Client, Envelope
 
@@ -69,7 +70,13 @@ async def judged(letters: Iterable[tuple[bytes, str, str]]) -> list[Scan]:
             recipients=(f"u{second}@example.test",),
         )
         result = await scan(raw, envelope, site, POLICY, NoInquiry(), now=NOW + second)
-        record_verdict(result.pieces, result.verdict, counters, now=NOW + second)
+        record_verdict(
+            result.pieces,
+            result.verdict,
+            counters,
+            now=NOW + second,
+            prefix=direction(result.envelope),
+        )
         found.append(result)
     return found
 

@@ -16,6 +16,7 @@ from oborona.policy.envelope_stages import StageVerdict, check_envelope
 from oborona.policy.evidence import NoInquiry
 from oborona.policy.fact_table import SCHEMA
 from oborona.policy.load import load_policy
+from oborona.policy.local_clients import direction
 from oborona.policy.scan import Scan, ScanSite, scan
 from oborona.types import Action, Amounts, Client, Envelope, Location, Stage
 
@@ -80,7 +81,9 @@ class Post:
     async def take(self, envelope: Envelope, author: str, text: str = TEXT) -> Scan:
         raw = f"From: {author}\nSubject: hello to all\n\n{text}\n".encode()
         result = await scan(raw, envelope, self.site, self.policy, NoInquiry(), now=NOW)
-        record_verdict(result.pieces, result.verdict, self.counters, now=NOW)
+        record_verdict(
+            result.pieces, result.verdict, self.counters, now=NOW, prefix=direction(result.envelope)
+        )
         return result
 
 

@@ -19,6 +19,7 @@ from oborona.policy.evidence import NoInquiry, SenderEvidence
 from oborona.policy.fact_table import SCHEMA
 from oborona.policy.karma import KARMA
 from oborona.policy.load import Policy, load_policy
+from oborona.policy.local_clients import direction
 from oborona.policy.reputation_facts import first_contact
 from oborona.policy.scan import Scan, ScanSite, scan
 from oborona.policy.signatures import LiveSignatures
@@ -120,7 +121,7 @@ async def past_of(
     earlier = await judged(MemoryCounters(), identity=identity, envelope=many)
     pieces = CountedPieces(shingles=earlier.pieces.shingles, pairs=earlier.pieces.pairs)
     for ago in days:
-        counters.add(pieces, amounts, NOW - ago * DAY_S)
+        counters.add(pieces, amounts, NOW - ago * DAY_S, direction(envelope))
 
 
 def karma_of(result: Scan) -> RuleHit | None:

@@ -21,6 +21,7 @@ from oborona.message.shingles import Hasher, ShingleType
 from oborona.policy.accounting import record_verdict
 from oborona.policy.fact_table import SCHEMA
 from oborona.policy.load import Policy, load_policy
+from oborona.policy.local_clients import direction
 from oborona.policy.pictures import STOPPED, UNREAD
 from oborona.policy.scan import Scan, ScanSite, scan
 from oborona.policy.signatures import Signature, SignatureBook, SignatureFlag, SignatureKind
@@ -212,7 +213,9 @@ async def test_the_counts_of_a_second_judgement_do_not_hold_the_message_itself(
 ) -> None:
     at = office(look=PictureResult(PictureOutcome.LATE), read=read(f"Visit {LINK}"))
     result = await at.scan(letter(drawn("x"), words=WORDS))
-    record_verdict(result.pieces, result.verdict, at.counts, now=NOW)
+    record_verdict(
+        result.pieces, result.verdict, at.counts, now=NOW, prefix=direction(result.envelope)
+    )
     at.reading.results[ReaderTask.LOOK] = SEEN
     domain = at.site.hasher.shingle(ShingleType.LINK_DOMAIN, "casino.example")
     at.counts.add(CountedPieces(shingles=(domain,), pairs=()), Amounts(seen=7, spam=7), NOW)

@@ -25,6 +25,7 @@ from oborona.policy.accounting import record_verdict
 from oborona.policy.evidence import NoInquiry
 from oborona.policy.fact_table import SCHEMA
 from oborona.policy.load import Policy, load_policy
+from oborona.policy.local_clients import direction
 from oborona.policy.personal_list_match import NoPersons, Persons
 from oborona.policy.scan import Scan, ScanSite, scan
 from oborona.recheck.engine.delivered_messages import DeliveredMessages
@@ -238,7 +239,13 @@ class Scene:
         change: Callable[[JournalEntry], JournalEntry] = lambda one: one,
     ) -> JournalEntry:
         """Count and journal what was scanned."""
-        record_verdict(result.pieces, result.counted, self.counters, now=self.now)
+        record_verdict(
+            result.pieces,
+            result.counted,
+            self.counters,
+            now=self.now,
+            prefix=direction(result.envelope),
+        )
         self._ruled.note(self.judged_by)
         ident = self._numbers.next(self.now)
         entry = change(

@@ -1,0 +1,80 @@
+"""Outgoing mail behind a real Exim with the files of etc/exim: what is held is frozen, and goes on
+when a person says so.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import pytest
+
+from tests.exim.site import VARIANTS, Site, letter
+from tests.peers.dns import Zones
+from tests.peers.exim import Exim, available
+from tests.peers.postfix import transaction
+from tests.whole.gate import eventually
+
+pytestmark = pytest.mark.skipif(not available(), reason="needs Exim and root")
+
+POLICY = """
+[outgoing]
+inside = ["elsewhere.example"]
+[[rule]]
+name = "SOLD"
+when = "contains(subject, 'sold')"
+score = 150
+"""
+SOLD = letter().replace(b"Subject: Lunch", b"Subject: Sold")
+
+
+@pytest.fixture(scope="module")
+def site() -> Iterator[Site]:
+    with Zones() as dns, Site(dns.setting, POLICY) as running:
+        yield running
+
+
+@pytest.fixture(params=["whole", "light"])
+def exim(request: pytest.FixtureRequest, site: Site) -> Iterator[Exim]:
+    with site.exim(request.param) as running:
+        yield running
+
+
+def send(exim: Exim, raw: bytes) -> str:
+    with exim.connect("192.0.2.7") as smtp:
+        smtp.login("ann", "any")
+        return transaction(smtp, raw, "ann@a.example", ["joe@example.test"])[-1]
+
+
+def test_spam_of_a_login_is_frozen_and_goes_on_when_told_to(exim: Exim) -> None:
+    reply = send(exim, SOLD)
+    assert reply.startswith("250"), reply
+    queued = exim.command("-bp")
+    assert "*** frozen ***" in queued
+    assert exim.messages("joe") == []
+    assert "oborona: held for a person to look at" in exim.log()
+    (ident,) = re.findall(r"\w{6}-\w{6}-\w{2}", queued)
+    exim.command("-Mt", ident)
+    exim.command("-M", ident)
+    eventually(lambda: exim.messages("joe") != [])
+    (message,) = exim.messages("joe")
+    assert re.findall(rb"(?m)^X-[\w-]+:", message) == [b"X-Mras-Id:"]
+
+
+def test_spam_of_a_program_is_frozen_and_nobody_is_told(exim: Exim) -> None:
+    assert exim.submit(SOLD.replace(b"\r\n", b"\n"), "joe@example.test") == ""
+    assert "*** frozen ***" in exim.command("-bp")
+    assert exim.messages("joe") == []
+
+
+def test_other_mail_of_a_login_goes_on(exim: Exim) -> None:
+    assert send(exim, letter()).startswith("250")
+    eventually(lambda: exim.messages("joe") != [])
+    assert "frozen" not in exim.command("-bp")
+
+
+def test_by_spamassassins_protocol_it_is_refused(site: Site) -> None:
+    assert "spamassassin" in VARIANTS
+    with site.exim("spamassassin") as exim:
+        assert send(exim, SOLD).startswith("550")
+        assert exim.command("-bp") == ""
