@@ -16,6 +16,7 @@ from oborona.policy.engine_table import EnginesTable
 from oborona.policy.final_table import FinalTable
 from oborona.policy.free_lists import FREE_LISTS, FreeListsTable
 from oborona.policy.groups import GROUPS
+from oborona.policy.limit_table import LIMITS
 from oborona.policy.local_lists import LOCAL_LISTS
 from oborona.policy.named_tables import TableSort
 from oborona.policy.outgoing_table import OutgoingTable
@@ -43,7 +44,15 @@ RULES: Final = TableSort("rule", "rule", RuleTable, MAX_RULES, (("when",), ("sco
 CONDITIONS: Final = TableSort(
     "condition", "condition", ConditionTable, MAX_CONDITIONS, (("when",),)
 )
-LISTED: Final = (DNS_LISTS, LOCAL_LISTS, SIGNATURES, SIGNATURE_LISTS, BRANDS, OWN_PEOPLE)
+LISTED: Final = (
+    DNS_LISTS,
+    LOCAL_LISTS,
+    SIGNATURES,
+    SIGNATURE_LISTS,
+    BRANDS,
+    OWN_PEOPLE,
+    LIMITS,
+)
 SORTS: Final = (RULES, CONDITIONS, GROUPS, *LISTED)
 SINGLE: Final[Mapping[str, type[msgspec.Struct]]] = {
     "verdict": VerdictLines,
@@ -132,4 +141,7 @@ class PolicyFile(msgspec.Struct, frozen=True, kw_only=True):
     own_person: (
         Annotated[list[Any], Meta(extra={"allowed": "tables, each under [[own_person]]"})]
         | UnsetType
+    ) = UNSET
+    limit: (
+        Annotated[list[Any], Meta(extra={"allowed": "tables, each under [[limit]]"})] | UnsetType
     ) = UNSET

@@ -23,6 +23,7 @@ from oborona.policy.final_table import FinalTable
 from oborona.policy.folders import PolicyFolders
 from oborona.policy.free_lists import FreeListsTable
 from oborona.policy.groups import RuleGroups
+from oborona.policy.limits import Limit
 from oborona.policy.load_cache import PolicyCache
 from oborona.policy.merge import MergedPolicy, merge_what_is_right
 from oborona.policy.outgoing_table import OutgoingTable
@@ -79,6 +80,7 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True):
     signatures: Mapping[str, Signature]  # those switched on, by id
     brands: Brands  # those switched on
     people: OwnPeople  # the site's own; those switched on
+    limits: tuple[Limit, ...]  # on outgoing mail; those switched on
     compiled: CompiledRules
     scripts: Scripts | None = None  # None: there are none
     means: bytes  # all of it as JSON; equal for policies that judge alike
@@ -251,6 +253,7 @@ def _load(
         signatures=signatures,
         brands=merged.brands,
         people=merged.people,
+        limits=merged.limits,
         compiled=compiled,
         scripts=bound,
         means=means,

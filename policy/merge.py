@@ -25,6 +25,8 @@ from oborona.policy.final_table import FinalTable, final_table
 from oborona.policy.free_lists import FREE_LISTS, FreeListsTable, free_lists_table, switched
 from oborona.policy.groups import GROUPS, RuleGroups, groups, with_member
 from oborona.policy.karma import KARMA
+from oborona.policy.limit_table import LIMITS
+from oborona.policy.limits import Limit, limit_of
 from oborona.policy.local_lists import LOCAL_LISTS, ListSource, list_source
 from oborona.policy.models.final.features import SHIPPED
 from oborona.policy.named_tables import NamedTables
@@ -87,6 +89,7 @@ class MergedPolicy(msgspec.Struct, frozen=True, kw_only=True):
     signature_lists: tuple[SignatureSource, ...]
     brands: Brands
     people: OwnPeople
+    limits: tuple[Limit, ...]  # those switched on
     origins: Mapping[str, str]  # as of `Policy`
     lists: Mapping[str, Any]
     # names of rules and lists that can't be used, and may be named all the same
@@ -229,6 +232,7 @@ def merge_what_is_right(
         people=OwnPeople(
             filter(None, faults.each(own_person, named.tables[OWN_PEOPLE.key].values()))
         ),
+        limits=tuple(filter(None, faults.each(limit_of, named.tables[LIMITS.key].values()))),
         origins=origins,
         lists=lists,
         broken=frozenset().union(*broken.values(), *map(frozenset, named.tables.values()))

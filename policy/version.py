@@ -22,6 +22,7 @@ import msgspec
 
 from oborona.policy.file_tables import SINGLE
 from oborona.policy.free_lists import FREE_LISTS
+from oborona.policy.limits import Limit
 from oborona.policy.merge import MergedPolicy
 
 LENGTH: Final = 12  # hex digits: enough to tell one site's policies apart
@@ -110,6 +111,11 @@ def meaning_of(
             ]
             for person in merged.people.all
         },
+        **(
+            {"limit": {limit.name: _meaning_of_limit(limit) for limit in merged.limits}}
+            if merged.limits
+            else {}
+        ),
         "signature_list": {
             source.pattern.id: {
                 **_fields(source.pattern),
@@ -122,6 +128,15 @@ def meaning_of(
     }
     plainly = msgspec.to_builtins(meant, str_keys=True, order="deterministic")
     return msgspec.json.encode(plainly, order="deterministic")
+
+
+def _meaning_of_limit(limit: Limit) -> dict[str, Any]:
+    """Return what a limit means; its compiled expressions are what their texts are."""
+    return {
+        **_fields(limit, {"limit", "unless", "most", "excused", "asks_past"}),
+        "limit": plain(limit.limit) if isinstance(limit.limit, str) else float(limit.limit),
+        "unless": plain(limit.unless),
+    }
 
 
 def version_of(meaning: bytes) -> str:

@@ -23,7 +23,7 @@ MAY_IMPORT = {
     "journal": {"message", "reputation", "counters", "policy"},
     "feedback": PURE_ROOMS | {"policy", "metrics"},
     "recheck": PURE_ROOMS | {"policy", "metrics", "journal"},
-    "accounts": {"message", "reputation", "counters"},
+    "accounts": {"message", "reputation", "counters", "policy"},
     "counter_load": {"counters"},
     "stores": {"message", "reputation", "counters", "policy", "metrics", "config", "telemetry"}
     | {"journal", "feedback", "recheck"},
@@ -31,7 +31,7 @@ MAY_IMPORT = {
     | {"journal", "feedback", "recheck"},
     "milter": {"config", "doors"},
     "session": {"message", "authentication", "reputation", "policy", "metrics", "config"}
-    | {"telemetry", "resolver", "journal", "feedback", "recheck", "doors"},
+    | {"telemetry", "resolver", "journal", "feedback", "recheck", "doors", "accounts"},
     "daemon": {
         "accounts",
         "message",

@@ -13,13 +13,12 @@ reporters; then the limits rise in steps that the history shows, up to a maximum
 from __future__ import annotations
 
 from collections.abc import Sequence
-from statistics import median
 from typing import Final
 
 from oborona.feedback.antifraud.model import DailyThresholds
+from oborona.reputation.median import median_spread
 
 SPREADS: Final = 9.0  # deviations; what people do has a long tail, and few in it cheat
-OF_NORMAL: Final = 1.4826  # median distance → standard deviation of a normal distribution
 # people who did it once, added to those who are known: five people make no distribution, and one of
 # them least of all
 MODEST: Final = 20
@@ -61,6 +60,6 @@ def daily_thresholds(
 def _threshold(of_each: Sequence[int], limits: tuple[float, float], before: float) -> float:
     floor, ceiling = limits
     some = [count for count in of_each if count > 0] + [1] * MODEST
-    middle = median(some)
-    distance = max(NARROWEST, OF_NORMAL * median([abs(count - middle) for count in some]))
-    return max(floor, min(ceiling, GROWTH * before, middle + SPREADS * distance))
+    middle, spread = median_spread(some)
+    most = middle + SPREADS * max(NARROWEST, spread)
+    return max(floor, min(ceiling, GROWTH * before, most))

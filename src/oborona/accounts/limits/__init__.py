@@ -1,0 +1,6 @@
+"""Limits on outgoing mail: what is usual for who sends, and whether a message goes over.
+
+`usual` is the arithmetic of past days, `decision` tells which limits a message passes and what
+becomes of it, `subjects` who is counted.  All of it is pure; `oborona.session.limits` reads the
+counters and answers.
+"""
