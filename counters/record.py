@@ -47,6 +47,7 @@ PREFIXES: Final = {
     CounterPrefix.DELETED: 6,
     CounterPrefix.RECIPIENTS: 7,
     CounterPrefix.OCTETS: 8,
+    CounterPrefix.SENT: 9,
     CounterPrefix.FLOW_PACKETS: 20,
     CounterPrefix.FLOW_OCTETS: 21,
     CounterPrefix.FLOW_STREAMS: 22,

@@ -152,23 +152,28 @@ def _count_seen(
     counters.add(CountedPieces(shingles=pieces, pairs=()), Amounts(seen=1), now, prefix)
 
 
-def record_account(
-    envelope: Envelope, hasher: Hasher, size: int, counters: CounterAdder, *, now: float
+def record_sent(
+    subjects: tuple[Shingle, ...],
+    recipients: int,
+    size: int,
+    counters: CounterAdder,
+    *,
+    now: float,
 ) -> None:
-    """Count the recipients and octets of an account's message that is taken.
+    """Count an outgoing message that is taken, for each of those whose limits it uses up.
 
     Args:
-        envelope: of the message; without a login nothing is counted.
-        hasher: holds the site's secret.
+        subjects: whoever sent it.
+        recipients: of it.
         size: octets of the message.
         counters: the store.
         now: Unix seconds.
     """
-    if not envelope.login:
+    if not subjects:
         return
-    account = hasher.shingle(ShingleType.ACCOUNT, envelope.login.lower())
-    pieces = CountedPieces(shingles=(account,), pairs=())
-    counters.add(pieces, Amounts(seen=len(envelope.recipients)), now, CounterPrefix.RECIPIENTS)
+    pieces = CountedPieces(shingles=subjects, pairs=())
+    counters.add(pieces, Amounts(seen=1), now, CounterPrefix.SENT)
+    counters.add(pieces, Amounts(seen=recipients), now, CounterPrefix.RECIPIENTS)
     counters.add(pieces, Amounts(seen=size), now, CounterPrefix.OCTETS)
 
 

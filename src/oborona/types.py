@@ -50,8 +50,9 @@ class CounterPrefix(StrEnum):
     REFUSED = "refused"  # what was refused before its content; counts towards no judgement
     FIRST = "first"  # mail to somebody who had had none from this sender for two weeks
     DELETED = "deleted"  # mail that its reader deleted without having read it
-    RECIPIENTS = "recipients"  # recipients of an account's mail, each time one is written to
-    OCTETS = "octets"  # octets of an account's mail, once for each message
+    RECIPIENTS = "recipients"  # recipients of outgoing mail, each time one is written to
+    OCTETS = "octets"  # octets of outgoing mail, once for each message
+    SENT = "sent"  # outgoing mail that was taken, by whoever sent it
     FLOW_PACKETS = "flow-packets"  # packets of SMTP that a machine of ours sent, by its router
     FLOW_OCTETS = "flow-octets"  # octets of these packets
     FLOW_STREAMS = "flow-streams"  # TCP streams of SMTP, and destinations

@@ -29,6 +29,6 @@ class Excess(msgspec.Struct, frozen=True, kw_only=True):
 class ExcessSink(Protocol):
     """Takes excesses."""
 
-    def __call__(self, excess: Excess) -> None:
+    def __call__(self, excess: Excess, /) -> None:
         """Take one; returns at once and never raises."""
         ...

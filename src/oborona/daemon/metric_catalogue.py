@@ -31,7 +31,7 @@ from oborona.metrics import Histogram, MetricFamily
 from oborona.recheck.engine import loop as recheck_loop
 from oborona.recheck.engine import mover
 from oborona.resolver import stats
-from oborona.session import concurrency_limit, dnsbl, traps, verdict_metrics
+from oborona.session import concurrency_limit, dnsbl, limit_report, traps, verdict_metrics
 from oborona.session.engines import engine
 from oborona.session.quarantine import scan_tracker
 from oborona.stores import content_model, final_model
@@ -46,6 +46,7 @@ OF_WORKER: Final = (
     worker.UP,
     verdict_metrics.VERDICTS,
     verdict_metrics.OUTGOING,
+    limit_report.LIMITS,
     listeners.DOOR,
     concurrency_limit.BUSY,
     scan_tracker.SET_APART,

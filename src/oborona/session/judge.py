@@ -51,6 +51,7 @@ from oborona.session.judged_message import (
     publish_verdict,
     verdict_of,
 )
+from oborona.session.outgoing_limits import check_message
 from oborona.session.replies import TOO_MANY_HEADERS, reply_text, verdict_reply
 from oborona.session.services import SessionServices
 from oborona.telemetry.log import event
@@ -180,6 +181,7 @@ async def _judge(
         services, message, envelope, inquirer, policy, ident, now, meter
     )
     inquirer.end_message()
+    ruling, reply = await check_message(services, message, envelope, policy, ident, now, reply)
     if envelope.traps:
         result, reply = await _keep_trap_event(
             services, reply, result, policy, envelope, message, ident, now
@@ -193,6 +195,7 @@ async def _judge(
         ident=ident,
         now=now,
         took_s=took_s,
+        limits=ruling,
     )
     keep_verdict(services, judged)
     # after the answer: the transport writes the reply before the loop comes to this

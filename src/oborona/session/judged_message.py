@@ -12,16 +12,19 @@ from typing import Final
 
 import msgspec
 
+from oborona.accounts.limits.decision import NOTHING_PASSED, LimitRuling
 from oborona.doors.raw_message import RawMessage
 from oborona.ident import to_text
 from oborona.policy.accounting import (
     is_counted,
-    record_account,
     record_greylisted,
+    record_sent,
     record_verdict,
     vouching_pairs,
 )
+from oborona.policy.decision import with_findings
 from oborona.policy.headers import reason
+from oborona.policy.limit_table import LimitAction
 from oborona.policy.load import Policy
 from oborona.policy.local_clients import direction, is_own
 from oborona.policy.local_list_match import NOT_COUNTED
@@ -29,6 +32,8 @@ from oborona.policy.outgoing_table import OutgoingOutcome
 from oborona.policy.reputation_facts import first_contact
 from oborona.policy.scan import Scan
 from oborona.session.journal_entry import entry_of
+from oborona.session.limit_report import limit_findings, report_passed
+from oborona.session.outgoing_limits import sent_by
 from oborona.session.services import SessionServices
 from oborona.session.verdict_metrics import (
     count_identity,
@@ -40,6 +45,12 @@ from oborona.telemetry.log import event
 from oborona.types import Envelope, RuleWindow, Stage, Verdict
 
 _TAKEN: Final = frozenset({OutgoingOutcome.ACCEPT, OutgoingOutcome.HOLD})
+_LIMITED: Final = {
+    LimitAction.ALERT: OutgoingOutcome.ACCEPT,
+    LimitAction.TEMPFAIL: OutgoingOutcome.TEMPFAIL,
+    LimitAction.HOLD: OutgoingOutcome.HOLD,
+    LimitAction.REFUSE: OutgoingOutcome.REJECT,
+}
 
 log = logging.getLogger("oborona.session")
 
@@ -54,6 +65,7 @@ class JudgedMessage(msgspec.Struct, frozen=True, kw_only=True):
     ident: int
     now: float  # when it came, Unix seconds
     took_s: float  # to judge it
+    limits: LimitRuling = NOTHING_PASSED  # on outgoing mail
 
     @property
     def scanned(self) -> Scan | None:
@@ -62,8 +74,10 @@ class JudgedMessage(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def verdict(self) -> Verdict:
-        """What becomes of it."""
-        return verdict_of(self.result)
+        """What its content says becomes of it; with the limits that it passed among its
+        findings.
+        """
+        return with_findings(verdict_of(self.result), limit_findings(self.limits))
 
     @property
     def outcome(self) -> OutgoingOutcome | None:
@@ -71,6 +85,8 @@ class JudgedMessage(msgspec.Struct, frozen=True, kw_only=True):
         table = self.policy.outgoing
         if not table.leaves(self.envelope):
             return None
+        if self.limits.action is not None:
+            return _LIMITED[self.limits.action]
         return table.outcome(self.verdict.action, refuse=self.policy.verdict.refuse)
 
 
@@ -89,7 +105,10 @@ def keep_verdict(services: SessionServices, judged: JudgedMessage) -> None:
         services.journal(
             entry_of(judged.ident, now, judged.policy, envelope, size, judged.verdict, scanned)
         )
-        if scanned is not None:
+        if judged.outcome in _TAKEN:
+            subjects = sent_by(services, envelope, judged.policy)
+            record_sent(subjects, len(envelope.recipients), size, services.counters, now=now)
+        if scanned is not None and judged.limits.action is not LimitAction.TEMPFAIL:
             record_verdict(
                 scanned.pieces,
                 scanned.counted,
@@ -105,10 +124,9 @@ def keep_verdict(services: SessionServices, judged: JudgedMessage) -> None:
                 ),
                 prefix=direction(envelope),
             )
-            if judged.outcome in _TAKEN:
-                record_account(envelope, services.site.hasher, size, services.counters, now=now)
             if scanned.put_off is not None:
                 record_greylisted(scanned.put_off, services.counters, now=now)
+        if scanned is not None or judged.outcome in _TAKEN:
             services.written(now)
     except Exception as error:  # noqa: BLE001 - what failed here costs a count, not the mail
         log_fault(judged.ident, error, Stage.CONTENT)
@@ -119,13 +137,18 @@ def publish_verdict(services: SessionServices, judged: JudgedMessage) -> None:
     look at, the log.
     """
     scanned, envelope, verdict = judged.scanned, judged.envelope, judged.verdict
-    outcome = judged.outcome
+    outcome, limited = judged.outcome, judged.limits.action
     try:
+        if judged.limits.passed:
+            report_passed(
+                services, judged.limits, envelope, judged.ident, judged.now, Stage.CONTENT
+            )
         if outcome is not None:
             count_outgoing(outcome)
         if scanned is not None:
             count_scan(verdict, judged.took_s)
-            services.learn_contacts(envelope, scanned.counted, judged.now)
+            if limited is None:  # whom a stolen password writes to, nobody knows
+                services.learn_contacts(envelope, scanned.counted, judged.now)
             services.observe_campaign(scanned, judged.now)
             if not is_own(envelope):
                 count_identity(scanned.evidence.identity)
@@ -139,7 +162,7 @@ def publish_verdict(services: SessionServices, judged: JudgedMessage) -> None:
                     stage=Stage.CONTENT,
                     what=fault,
                 )
-            if is_counted(verdict):
+            if is_counted(verdict) and limited is not LimitAction.TEMPFAIL:
                 services.late(judged.ident, scanned)
     except Exception as error:  # noqa: BLE001 - the answer is out: what failed here costs a figure, not the mail
         log_fault(judged.ident, error, Stage.CONTENT)

@@ -7,6 +7,7 @@ from typing import Protocol
 
 import msgspec
 
+from oborona.accounts.excess import Excess, ExcessSink
 from oborona.config import WorkerSettings
 from oborona.feedback.events.model import FeedbackEvent
 from oborona.ident import JournalIdGenerator
@@ -19,6 +20,7 @@ from oborona.policy.signatures import Signature
 from oborona.policy.stages import DecidingStages
 from oborona.session.concurrency_limit import ConcurrencyLimit
 from oborona.session.inquiry import Inquirer
+from oborona.session.limit_memory import LimitMemory
 from oborona.session.quarantine.scan_tracker import ScanTracker
 from oborona.types import Envelope, Verdict
 
@@ -26,6 +28,10 @@ from oborona.types import Envelope, Verdict
 async def _kept_nowhere(_event: FeedbackEvent) -> bool:
     """Say that an event is written down, for a session whose traps nobody follows."""
     return True
+
+
+def _told_nobody(_excess: Excess) -> None:
+    """Take an excess that nobody follows."""
 
 
 class CurrentPolicy(Protocol):
@@ -79,3 +85,5 @@ class SessionServices(msgspec.Struct, frozen=True, kw_only=True):
     reports: frozenset[str] = frozenset()
     concurrency: ConcurrencyLimit = msgspec.field(default_factory=lambda: ConcurrencyLimit(1 << 30))
     flights: ScanTracker = msgspec.field(default_factory=ScanTracker)  # what is being scanned
+    limits: LimitMemory = msgspec.field(default_factory=LimitMemory)
+    excess: ExcessSink = _told_nobody  # is told of each message beyond a limit

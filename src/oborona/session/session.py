@@ -24,6 +24,7 @@ from oborona.policy.local_clients import is_program
 from oborona.policy.stages import waiting_stages
 from oborona.session.envelope_stages import EnvelopeStages
 from oborona.session.judge import judge_message, judge_probe, unjudged_reply
+from oborona.session.outgoing_limits import check_sender, early_limits
 from oborona.session.services import SessionServices
 from oborona.types import Client, Envelope, Stage
 
@@ -59,7 +60,8 @@ class Session:
     def waits(self) -> frozenset[Stage]:
         """Stages where the policy of this moment refuses before the content."""
         policy = self._services.policy.current
-        return waiting_stages(self._services.deciding(policy), policy)
+        stages = waiting_stages(self._services.deciding(policy), policy)
+        return stages | {Stage.SENDER} if early_limits(policy) else stages
 
     def learn(self, macros: Mapping[str, str]) -> None:
         """Take macros of the mail server, names without braces."""
@@ -210,6 +212,9 @@ class Session:
             return CONTINUE
         policy = self._policy or await self._services.policy.now()
         reply = await self._early.at(stage, self._envelope(), policy, reached=reached)
+        if stage is Stage.SENDER and reply.answer is ReplyAction.CONTINUE:
+            limited = await check_sender(self._services, self._envelope(), policy)
+            reply = reply if limited is CONTINUE else limited
         if (
             reply.answer is ReplyAction.CONTINUE
             and self._services.concurrency.should_defer(self._client.ip)

@@ -1,0 +1,63 @@
+"""Whose mail limits add up, as shingles of the counters.
+
+    account    the login
+    domain     all logins of its domain together
+    address    the client; of IPv6 its /64, of which whoever has one address has all
+    all        everybody of ours
+
+Only a login that the mail server let in makes an account: a forged sender uses up nobody's limit.
+Domains, and all together, are pieces of the account's type that no login can be.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final
+
+from oborona.message.hashing import Hasher, ShingleType
+from oborona.message.sender_pieces import client_network
+from oborona.policy.limit_table import LimitSubject
+from oborona.types import Envelope, Shingle
+
+_NO_LOGIN: Final = "\0"  # begins what no login does: SASL's PLAIN ends one there (RFC 4616)
+
+
+def subject_shingles(
+    subjects: Iterable[LimitSubject], envelope: Envelope, hasher: Hasher
+) -> dict[LimitSubject, Shingle]:
+    """Return under what the mail of each subject is counted; those that a message has not, it is
+    without.
+
+    Args:
+        subjects: that are asked for.
+        envelope: of the message.
+        hasher: holds the site's secret.
+    """
+    shingles: dict[LimitSubject, Shingle] = {}
+    for subject in subjects:
+        shingle = _shingle(subject, envelope, hasher)
+        if shingle is not None:
+            shingles[subject] = shingle
+    return shingles
+
+
+def domain_of(login: str) -> str:
+    """Return the domain of a login in lower case; empty for one without."""
+    return login.lower().rpartition("@")[2].rstrip(".") if "@" in login else ""
+
+
+def _shingle(subject: LimitSubject, envelope: Envelope, hasher: Hasher) -> Shingle | None:
+    match subject:
+        case LimitSubject.ACCOUNT:
+            login = envelope.login.lower()
+            return hasher.shingle(ShingleType.ACCOUNT, login) if login else None
+        case LimitSubject.DOMAIN:
+            domain = domain_of(envelope.login)
+            return hasher.shingle(ShingleType.ACCOUNT, _NO_LOGIN + domain) if domain else None
+        case LimitSubject.ADDRESS:
+            ip = envelope.client.ip
+            if ":" in ip:
+                return hasher.shingle(ShingleType.CLIENT_NETWORK, client_network(ip))
+            return hasher.shingle(ShingleType.CLIENT_IP, ip) if ip else None
+        case LimitSubject.ALL:
+            return hasher.shingle(ShingleType.ACCOUNT, _NO_LOGIN)

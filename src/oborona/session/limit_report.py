@@ -1,0 +1,154 @@
+"""What is said of a passed limit: to the client in few words, to the log with its figures, to the
+metrics, and to whoever follows excesses.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from typing import Final
+
+import msgspec
+
+from oborona.accounts.excess import Excess
+from oborona.accounts.limits.decision import LimitRuling, PassedLimit
+from oborona.doors.reply import ReplyAction, SessionReply, refusal_reply
+from oborona.ident import to_text
+from oborona.metrics import Counter
+from oborona.policy.limit_table import LimitAction, LimitCount, LimitSubject
+from oborona.session.replies import reply_text
+from oborona.session.services import SessionServices
+from oborona.telemetry.log import event
+from oborona.types import Envelope, Finding, Stage
+
+LIMITS: Final = Counter(
+    "oborona_limits", "Outgoing messages beyond a limit.", ("limit", "then", "mode")
+)
+PASSED: Final = "limit-passed"  # as a finding
+
+_WORDS: Final[Mapping[LimitCount, str]] = {
+    LimitCount.MESSAGES: "Too many messages",
+    LimitCount.RECIPIENTS: "Too many recipients",
+    LimitCount.OCTETS: "Too much mail",
+    LimitCount.FIRST_CONTACTS: "Too many messages to new recipients",
+    LimitCount.ADDRESSES: "Too many client addresses",
+    LimitCount.SPAM: "Too many messages that look like spam",
+    LimitCount.COMPLAINTS: "Too many complaints about mail",
+    LimitCount.TRAPS: "Too much mail",  # no answer may tell which addresses are traps
+}
+_WHOSE: Final[Mapping[LimitSubject, str]] = {
+    LimitSubject.ACCOUNT: "of this account",
+    LimitSubject.DOMAIN: "of this domain",
+    LimitSubject.ADDRESS: "of your address",
+    LimitSubject.ALL: "of all accounts here",
+}
+
+log = logging.getLogger("oborona.session")
+
+
+def limit_reply(
+    services: SessionServices,
+    passed: PassedLimit,
+    action: LimitAction | None,
+    ident: int,
+    reply: SessionReply,
+) -> SessionReply:
+    """Return the answer to a message, or to MAIL FROM, that passes a limit.
+
+    Args:
+        services: of the worker.
+        passed: the limit that acts.
+        action: what is done.
+        ident: the reference.
+        reply: without the limit; a held message keeps its edits.
+    """
+    limit = passed.limit
+    words = limit.say or f"{_WORDS[limit.count]} {_WHOSE[limit.each]}"
+    if action is LimitAction.TEMPFAIL:
+        text = reply_text(services, f"{words}, try again later", ident)
+        return refusal_reply(451, "4.7.1", text, reply.judged)
+    refused = refusal_reply(550, "5.7.1", reply_text(services, words, ident), reply.judged)
+    if action is LimitAction.REFUSE:
+        return refused
+    return msgspec.structs.replace(
+        refused, answer=ReplyAction.HOLD, edits=reply.edits, removed=reply.removed
+    )
+
+
+def limit_findings(ruling: LimitRuling) -> tuple[Finding, ...]:
+    """Return what the journal keeps of passed limits."""
+    return tuple(
+        Finding(
+            PASSED,
+            f"{passed.limit.name}: {passed.value:,} of {passed.most:,.0f}, {passed.limit.then}"
+            + (" (shadow)" if passed.limit.shadow else ""),
+        )
+        for passed in ruling.passed
+    )
+
+
+def report_passed(
+    services: SessionServices,
+    ruling: LimitRuling,
+    envelope: Envelope,
+    ident: int,
+    now: float,
+    stage: Stage,
+) -> None:
+    """Log and count the limits that a message passed, and tell who follows excesses.
+
+    Args:
+        services: of the worker.
+        ruling: on the message.
+        envelope: of the message.
+        ident: its reference.
+        now: Unix seconds, when it came.
+        stage: sender or content.
+    """
+    for passed in ruling.passed:
+        limit = passed.limit
+        LIMITS.inc(limit.name, limit.then, limit.mode)
+        event(
+            log,
+            logging.INFO if limit.shadow else logging.WARNING,
+            "limit",
+            id=to_text(ident),
+            stage=stage,
+            limit=limit.name,
+            login=envelope.login,
+            client=envelope.client.ip,
+            sender=envelope.sender,
+            each=limit.each,
+            count=limit.count,
+            window=limit.window,
+            value=passed.value,
+            most=round(passed.most, 1),
+            usual=passed.past.usual,
+            then=limit.then,
+            mode=limit.mode,
+            done=ruling.action or "nothing",
+        )
+        services.excess(_excess(passed, envelope, ident, now))
+
+
+def _excess(passed: PassedLimit, envelope: Envelope, ident: int, now: float) -> Excess:
+    limit = passed.limit
+    return Excess(
+        account=envelope.login.lower(),
+        address=envelope.client.ip,
+        limit=limit.name,
+        metric=limit.count,
+        window=limit.window,
+        value=passed.value,
+        most=passed.most,
+        usual=passed.past.usual,
+        then=limit.then,
+        shadow=limit.shadow,
+        at=now,
+        idents=(to_text(ident),),
+        evidence={
+            "each": limit.each,
+            "sender": envelope.sender,
+            "recipients": len(envelope.recipients),
+        },
+    )
