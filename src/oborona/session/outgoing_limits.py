@@ -20,29 +20,24 @@ import msgspec
 from oborona.accounts.limits.decision import (
     FEWEST,
     NOTHING_PASSED,
-    LimitReading,
     LimitRuling,
     MessageAmounts,
     rule_on_limits,
 )
-from oborona.accounts.limits.plan import PLACES, WINDOWS, LimitPlan, NumberPlace, limit_shingle
+from oborona.accounts.limits.plan import LimitPlan
+from oborona.accounts.limits.reader import read_limits
 from oborona.accounts.limits.subjects import domain_of, subject_shingles
-from oborona.accounts.limits.usual import UNKNOWN_PAST, AccountPast, account_past
-from oborona.counters.window import DAY_S
 from oborona.doors.raw_message import RawMessage
 from oborona.doors.reply import CONTINUE, TAKES, ReplyAction, SessionReply
 from oborona.errors import StoreError
-from oborona.message.hashing import Hasher
 from oborona.policy.limit_table import LimitAction
 from oborona.policy.limits import Limit, LimitFacts
 from oborona.policy.load import Policy
 from oborona.policy.local_clients import is_program
-from oborona.policy.ports import CounterReader
-from oborona.session.limit_memory import LimitMemory
 from oborona.session.limit_report import limit_reply, report_passed
 from oborona.session.services import SessionServices
 from oborona.telemetry.log import event
-from oborona.types import CounterPrefix, Envelope, Shingle, Stage
+from oborona.types import Envelope, Shingle, Stage
 
 log = logging.getLogger("oborona.session")
 
@@ -124,7 +119,7 @@ async def _ruling(
     """Return what some limits make of a message; never raises."""
     memory, hasher = services.limits, services.site.hasher
     try:
-        readings = await _readings(memory, limits, envelope, hasher, services.site.counters, now)
+        readings = await read_limits(memory, limits, envelope, hasher, services.site.counters, now)
         ruling = rule_on_limits(readings, adds, _facts(envelope), program=is_program(envelope))
     except StoreError as error:
         if not memory.blind:
@@ -140,59 +135,6 @@ async def _ruling(
     for fault in ruling.faults:
         event(log, logging.WARNING, "fault", stage=Stage.CONTENT, what=f"limit {fault}")
     return ruling
-
-
-async def _readings(
-    memory: LimitMemory,
-    limits: Sequence[Limit],
-    envelope: Envelope,
-    hasher: Hasher,
-    counters: CounterReader,
-    now: float,
-) -> list[LimitReading]:
-    """Return the limits that are for a message, with what the counters know.
-
-    Raises:
-        StoreError: they can't be asked, or not for all.
-    """
-    shingles = subject_shingles({limit.each for limit in limits}, envelope, hasher)
-    wanted = [
-        (limit, PLACES[limit.count], shingle)
-        for limit in limits
-        if (shingle := limit_shingle(limit, shingles, envelope, hasher)) is not None
-    ]
-    asked: dict[CounterPrefix, dict[Shingle, None]] = {}
-    for _, place, shingle in wanted:
-        asked.setdefault(place.prefix, {})[shingle] = None
-    rows: dict[tuple[CounterPrefix, Shingle], list[list[int]]] = {}
-    for prefix, distinct in asked.items():
-        for shingle, row in zip(
-            distinct, await counters.read(tuple(distinct), now, prefix), strict=True
-        ):
-            rows[prefix, shingle] = row
-    return [
-        LimitReading(
-            limit=limit,
-            counted=rows[place.prefix, shingle][WINDOWS[limit.window]][place.metric],
-            past=await _past(memory, place, shingle, counters, now)
-            if limit.asks_past
-            else UNKNOWN_PAST,
-        )
-        for limit, place, shingle in wanted
-    ]
-
-
-async def _past(
-    memory: LimitMemory, place: NumberPlace, shingle: Shingle, counters: CounterReader, now: float
-) -> AccountPast:
-    """Return what is known of somebody's earlier days: read once a day."""
-    day = int(now // DAY_S)
-    past = memory.past(place, shingle, day)
-    if past is None:
-        (line,) = await counters.timelines([shingle], now, place.prefix)
-        past = account_past([counts[place.metric] for counts in line.days])
-        memory.keep(place, shingle, day, past)
-    return past
 
 
 def _facts(envelope: Envelope) -> LimitFacts:

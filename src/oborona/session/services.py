@@ -8,6 +8,7 @@ from typing import Protocol
 import msgspec
 
 from oborona.accounts.excess import Excess, ExcessSink
+from oborona.accounts.limits.memory import LimitMemory
 from oborona.config import WorkerSettings
 from oborona.feedback.events.model import FeedbackEvent
 from oborona.ident import JournalIdGenerator
@@ -20,7 +21,6 @@ from oborona.policy.signatures import Signature
 from oborona.policy.stages import DecidingStages
 from oborona.session.concurrency_limit import ConcurrencyLimit
 from oborona.session.inquiry import Inquirer
-from oborona.session.limit_memory import LimitMemory
 from oborona.session.quarantine.scan_tracker import ScanTracker
 from oborona.types import Envelope, Verdict
 
