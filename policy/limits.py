@@ -37,8 +37,11 @@ COUNTED_FOR: Final[Mapping[LimitCount, frozenset[LimitSubject]]] = {
 """Whose numbers of each sort are kept."""
 
 
-class LimitFacts(msgspec.Struct, frozen=True, kw_only=True):
-    """What `limit` and `unless` may name, under the names of their fields."""
+class LimitFacts(msgspec.Struct, kw_only=True):
+    """What `limit` and `unless` may name, under the names of their fields.
+
+    The past is each limit's own.
+    """
 
     login: str = ""
     domain: str = ""

@@ -181,7 +181,10 @@ async def _judge(
         services, message, envelope, inquirer, policy, ident, now, meter
     )
     inquirer.end_message()
-    ruling, reply = await check_message(services, message, envelope, policy, ident, now, reply)
+    known = result.facts.known if isinstance(result, Scan) else None
+    ruling, reply = await check_message(
+        services, message, envelope, policy, ident, now, reply, known
+    )
     if envelope.traps:
         result, reply = await _keep_trap_event(
             services, reply, result, policy, envelope, message, ident, now

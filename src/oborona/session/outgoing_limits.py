@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Sequence
 
 import msgspec
 
@@ -24,14 +23,15 @@ from oborona.accounts.limits.decision import (
     MessageAmounts,
     rule_on_limits,
 )
-from oborona.accounts.limits.plan import LimitPlan
+from oborona.accounts.limits.plan import LimitPlan, LimitReads
 from oborona.accounts.limits.reader import read_limits
-from oborona.accounts.limits.subjects import domain_of, subject_shingles
+from oborona.accounts.limits.subjects import domain_of, subject_shingle
 from oborona.doors.raw_message import RawMessage
 from oborona.doors.reply import CONTINUE, TAKES, ReplyAction, SessionReply
 from oborona.errors import StoreError
+from oborona.policy.counts import MessageCounts
 from oborona.policy.limit_table import LimitAction
-from oborona.policy.limits import Limit, LimitFacts
+from oborona.policy.limits import LimitFacts
 from oborona.policy.load import Policy
 from oborona.policy.local_clients import is_program
 from oborona.session.limit_report import limit_reply, report_passed
@@ -44,7 +44,7 @@ log = logging.getLogger("oborona.session")
 
 def early_limits(policy: Policy) -> bool:
     """Tell whether a mail server has to wait for an answer at MAIL FROM."""
-    return not policy.outgoing.inside and bool(LimitPlan(policy.limits).early)
+    return not policy.outgoing.inside and bool(LimitPlan(policy.limits).early.limits)
 
 
 async def check_sender(
@@ -58,7 +58,7 @@ async def check_sender(
         policy: of the message.
     """
     early = services.limits.plan(policy).early
-    if not early or not policy.outgoing.leaves(envelope) or is_program(envelope):
+    if not early.limits or not policy.outgoing.leaves(envelope) or is_program(envelope):
         return CONTINUE
     now = services.clock()
     ruling = await _ruling(services, early, FEWEST, envelope, now)
@@ -79,6 +79,7 @@ async def check_message(
     ident: int,
     now: float,
     reply: SessionReply,
+    known: MessageCounts | None = None,
 ) -> tuple[LimitRuling, SessionReply]:
     """Return what limits make of a whole message, and the answer to it.
 
@@ -90,12 +91,13 @@ async def check_message(
         ident: of its entry in the journal.
         now: Unix seconds.
         reply: to it by its content; one that is refused already uses up nothing.
+        known: its counts, where it was scanned.
     """
     plan = services.limits.plan(policy)
-    if not plan.limits or reply.answer not in TAKES or not policy.outgoing.leaves(envelope):
+    if not plan.whole.limits or reply.answer not in TAKES or not policy.outgoing.leaves(envelope):
         return NOTHING_PASSED, reply
     adds = MessageAmounts(recipients=len(envelope.recipients), octets=message.size)
-    ruling = await _ruling(services, plan.limits, adds, envelope, now)
+    ruling = await _ruling(services, plan.whole, adds, envelope, now, known)
     if ruling.by is None:
         return ruling, reply
     if reply.answer is ReplyAction.HOLD and ruling.action is not LimitAction.REFUSE:
@@ -105,21 +107,25 @@ async def check_message(
 
 def sent_by(services: SessionServices, envelope: Envelope, policy: Policy) -> tuple[Shingle, ...]:
     """Return under what an outgoing message that is taken is counted."""
-    subjects = services.limits.plan(policy).subjects
-    return tuple(subject_shingles(subjects, envelope, services.site.hasher).values())
+    hasher, subjects = services.site.hasher, services.limits.plan(policy).subjects
+    shingles = (subject_shingle(subject, envelope, hasher) for subject in subjects)
+    return tuple(shingle for shingle in shingles if shingle is not None)
 
 
 async def _ruling(
     services: SessionServices,
-    limits: Sequence[Limit],
+    wanted: LimitReads,
     adds: MessageAmounts,
     envelope: Envelope,
     now: float,
+    known: MessageCounts | None = None,
 ) -> LimitRuling:
     """Return what some limits make of a message; never raises."""
     memory, hasher = services.limits, services.site.hasher
     try:
-        readings = await read_limits(memory, limits, envelope, hasher, services.site.counters, now)
+        readings = await read_limits(
+            memory, wanted, envelope, hasher, services.site.counters, now, known
+        )
         ruling = rule_on_limits(readings, adds, _facts(envelope), program=is_program(envelope))
     except StoreError as error:
         if not memory.blind:

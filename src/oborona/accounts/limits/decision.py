@@ -47,7 +47,7 @@ FEWEST: Final = MessageAmounts()
 """What any message adds."""
 
 
-class LimitReading(msgspec.Struct, frozen=True, kw_only=True):
+class LimitReading(msgspec.Struct, frozen=True):
     """A limit, with what the counters know of whom it is for."""
 
     limit: Limit
@@ -96,11 +96,10 @@ def rule_on_limits(
     """
     passed: list[PassedLimit] = []
     faults: list[str] = []
+    known = msgspec.structs.replace(facts)
     for reading in readings:
         limit, past = reading.limit, reading.past
-        known = facts
-        if limit.asks_past:
-            known = msgspec.structs.replace(facts, usual=past.usual or 0.0, age_days=past.age_days)
+        known.usual, known.age_days = past.usual or 0.0, past.age_days
         try:
             most = limit.most(known)
             value = reading.counted + adds.of(limit.count)

@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 
+from oborona.accounts.limits.subjects import subject_shingle
 from oborona.message.hashing import Hasher, ShingleType
 from oborona.policy.limit_table import LimitAction, LimitCount, LimitSubject, LimitWindow
 from oborona.policy.limits import Limit
@@ -37,8 +38,77 @@ PLACES: Final[Mapping[LimitCount, NumberPlace]] = {
     LimitCount.COMPLAINTS: NumberPlace(CounterPrefix.OUT, Metric.COMPLAINTS),
     LimitCount.TRAPS: NumberPlace(CounterPrefix.OUT, Metric.TRAPS),
 }
+_PLACES: Final = [*PLACES.values()]
 REFUSING: Final = frozenset({LimitAction.TEMPFAIL, LimitAction.REFUSE})
 """What can be told at MAIL FROM."""
+
+
+class LimitPiece(NamedTuple):
+    """A piece of a message that some limits are read for."""
+
+    each: LimitSubject
+    addresses: bool  # what is counted of it are its client addresses
+
+    def shingle(self, envelope: Envelope, hasher: Hasher) -> Shingle | None:
+        """Return the piece of a message; None where it has none.
+
+        Args:
+            envelope: of the message.
+            hasher: holds the site's secret.
+        """
+        if not self.addresses:
+            return subject_shingle(self.each, envelope, hasher)
+        login = envelope.login.lower()
+        return hasher.shingle(ShingleType.ACCOUNT_IPS, login) if login else None
+
+
+class PlannedLimit(NamedTuple):
+    """A limit, and where its number lies, in plain numbers: an enum's member is hashed in Python,
+    and every message asks.
+    """
+
+    limit: Limit
+    read: int  # which read has it
+    piece: int  # of which piece
+    window: int
+    metric: int
+    place: int  # of prefix and metric, among all
+
+
+class LimitReads:
+    """Some limits, and the reads that they need.
+
+    Args:
+        limits: of a policy, in their order.
+
+    Attributes:
+        pieces: of a message that are read, each once.
+        reads: prefixes, each with its number and the places of its pieces.
+        limits: with their numbers' places.
+    """
+
+    def __init__(self, limits: Sequence[Limit]) -> None:
+        pieces: dict[LimitPiece, int] = {}
+        reads: dict[CounterPrefix, dict[int, None]] = {}
+        planned: list[PlannedLimit] = []
+        for limit in limits:
+            place = PLACES[limit.count]
+            wanted = LimitPiece(limit.each, limit.count is LimitCount.ADDRESSES)
+            piece = pieces.setdefault(wanted, len(pieces))
+            reads.setdefault(place.prefix, {})[piece] = None
+            planned.append(
+                PlannedLimit(
+                    limit,
+                    [*reads].index(place.prefix),
+                    piece,
+                    int(WINDOWS[limit.window]),
+                    int(place.metric),
+                    _PLACES.index(place),
+                )
+            )
+        self.pieces = tuple(pieces)
+        self.reads = tuple((prefix, tuple(of)) for prefix, of in reads.items())
+        self.limits = tuple(planned)
 
 
 class LimitPlan:
@@ -48,35 +118,19 @@ class LimitPlan:
         limits: of the policy.
 
     Attributes:
-        limits: all, for the end of a message.
+        whole: all of them, for the end of a message.
         early: those that may refuse at MAIL FROM.
         subjects: whose mail is counted: the account's always, so that there is a past by the time
             somebody writes a limit.
     """
 
     def __init__(self, limits: Sequence[Limit]) -> None:
-        self.limits = tuple(limits)
-        self.early = tuple(limit for limit in limits if not limit.shadow and limit.then in REFUSING)
+        self.whole = LimitReads(limits)
+        self.early = LimitReads(
+            [limit for limit in limits if not limit.shadow and limit.then in REFUSING]
+        )
         self.subjects = tuple(
             subject
             for subject in LimitSubject
             if subject is LimitSubject.ACCOUNT or any(limit.each is subject for limit in limits)
         )
-
-
-def limit_shingle(
-    limit: Limit, shingles: Mapping[LimitSubject, Shingle], envelope: Envelope, hasher: Hasher
-) -> Shingle | None:
-    """Return what is to be read for a limit; None for a message that has no such subject.
-
-    Args:
-        limit: to be read for.
-        shingles: of the message's subjects.
-        envelope: of the message.
-        hasher: holds the site's secret.
-    """
-    if limit.each not in shingles:
-        return None
-    if limit.count is LimitCount.ADDRESSES:
-        return hasher.shingle(ShingleType.ACCOUNT_IPS, envelope.login.lower())
-    return shingles[limit.each]

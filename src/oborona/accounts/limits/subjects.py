@@ -11,7 +11,6 @@ Domains, and all together, are pieces of the account's type that no login can be
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Final
 
 from oborona.message.hashing import Hasher, ShingleType
@@ -22,31 +21,19 @@ from oborona.types import Envelope, Shingle
 _NO_LOGIN: Final = "\0"  # begins what no login does: SASL's PLAIN ends one there (RFC 4616)
 
 
-def subject_shingles(
-    subjects: Iterable[LimitSubject], envelope: Envelope, hasher: Hasher
-) -> dict[LimitSubject, Shingle]:
-    """Return under what the mail of each subject is counted; those that a message has not, it is
-    without.
-
-    Args:
-        subjects: that are asked for.
-        envelope: of the message.
-        hasher: holds the site's secret.
-    """
-    shingles: dict[LimitSubject, Shingle] = {}
-    for subject in subjects:
-        shingle = _shingle(subject, envelope, hasher)
-        if shingle is not None:
-            shingles[subject] = shingle
-    return shingles
-
-
 def domain_of(login: str) -> str:
     """Return the domain of a login in lower case; empty for one without."""
     return login.lower().rpartition("@")[2].rstrip(".") if "@" in login else ""
 
 
-def _shingle(subject: LimitSubject, envelope: Envelope, hasher: Hasher) -> Shingle | None:
+def subject_shingle(subject: LimitSubject, envelope: Envelope, hasher: Hasher) -> Shingle | None:
+    """Return under what the mail of a subject is counted; None for a message that has none.
+
+    Args:
+        subject: that is asked for.
+        envelope: of the message.
+        hasher: holds the site's secret.
+    """
     match subject:
         case LimitSubject.ACCOUNT:
             login = envelope.login.lower()
