@@ -272,8 +272,8 @@ async def test_a_program_of_the_mail_server_is_held_and_never_put_off(tmp_path: 
     """Postfix' pickup tries a message of `sendmail` that is put off again at once."""
     text = '[outgoing]\ninside = ["a.example"]\n'
     table = Sending(tmp_path, text + limit("tempfail", each="all", count="messages", most="1"))
-    assert (await table.send(1, login="", ip="")).answer is ReplyAction.ACCEPT
-    assert (await table.send(1, login="", ip="")).answer is ReplyAction.HOLD
+    assert (await table.send(1, login="", ip="127.0.0.1")).answer is ReplyAction.ACCEPT
+    assert (await table.send(1, login="", ip="127.0.0.1")).answer is ReplyAction.HOLD
     assert (await table.send(1, ip="192.0.2.7")).answer is ReplyAction.TEMPFAIL
 
 

@@ -15,6 +15,7 @@ from oborona.cli.explain.model import VerdictExplanation, VerdictSide
 from oborona.cli.terminal import Terminal, plain
 from oborona.policy.fact_table import TABLE
 from oborona.policy.local_list_match import NOT_COUNTED
+from oborona.session.limit_report import PASSED
 from oborona.types import Action, RuleHit, RuleMode
 
 CHANGED: Final = "*"
@@ -22,6 +23,8 @@ VALUE: Final = 60  # columns of a fact's value, and of its meaning
 UNIT: Final = 20
 EXACT: Final = 1e6  # a larger number is shown whole, as the time is
 _COLOURS: Final = {Action.ACCEPT: "green", Action.SPAM: "yellow"}
+_BESIDE_RULES: Final = {NOT_COUNTED: "list ", PASSED: "limit"}
+"""Findings that are told to everybody, under this word."""
 
 
 def show(console: Terminal, explanation: VerdictExplanation, *, verbose: bool) -> None:
@@ -29,7 +32,7 @@ def show(console: Terminal, explanation: VerdictExplanation, *, verbose: bool) -
     _about(console, explanation)
     _verdicts(console, explanation)
     _rules(console, explanation)
-    _not_counted(console, explanation)
+    _beside_rules(console, explanation)
     _authentication(console, explanation)
     if explanation.late is not None:
         _late(console, explanation.late, verbose=verbose)
@@ -119,16 +122,18 @@ def _distance(side: VerdictSide) -> list[str]:
     return [f"{left:.1f} points below {'spam' if spam else 'refusal'}"] if left > 0 else []
 
 
-def _not_counted(console: Terminal, explanation: VerdictExplanation) -> None:
-    """Print allow entries that match and were not counted, with what would be."""
-    names = dict.fromkeys(
-        finding.evidence
+def _beside_rules(console: Terminal, explanation: VerdictExplanation) -> None:
+    """Print allow entries that match and were not counted, with what would be, and the limits that
+    the message passed.
+    """
+    lines = dict.fromkeys(
+        f"{_BESIDE_RULES[finding.name]} {finding.evidence}"
         for _, side in _sides(explanation)
         for finding in side.findings
-        if finding.name == NOT_COUNTED
+        if finding.name in _BESIDE_RULES
     )
-    for line in names:
-        console.print(f"list  {plain(line)}", highlight=False)
+    for line in lines:
+        console.print(plain(line), highlight=False)
 
 
 def _authentication(console: Terminal, explanation: VerdictExplanation) -> None:
@@ -195,7 +200,7 @@ def _part(hit: RuleHit | None, name: str, side: VerdictSide) -> str:
 def _findings(console: Terminal, explanation: VerdictExplanation) -> None:
     side = explanation.then or explanation.now
     for finding in side.findings if side is not None else ():
-        if finding.name == NOT_COUNTED:
+        if finding.name in _BESIDE_RULES:
             continue
         line = f"found {finding.name}  {finding.evidence}".rstrip()
         console.print(plain(line), highlight=False)
