@@ -29,7 +29,7 @@ from oborona.accounts.limits.decision import MessageAmounts, rule_on_limits  # n
 from oborona.accounts.limits.memory import LimitMemory  # noqa: E402
 from oborona.accounts.limits.plan import LimitPlan  # noqa: E402
 from oborona.accounts.limits.reader import read_limits  # noqa: E402
-from oborona.accounts.limits.subjects import domain_of, subject_shingle  # noqa: E402
+from oborona.accounts.limits.subjects import facts_of, subject_shingle  # noqa: E402
 from oborona.counters.store import LmdbCounters  # noqa: E402
 from oborona.counters.window import DAY_S  # noqa: E402
 from oborona.counters.writer import LmdbCounterWriter  # noqa: E402
@@ -37,7 +37,6 @@ from oborona.message.hashing import Hasher, ShingleType  # noqa: E402
 from oborona.policy.accounting import record_sent  # noqa: E402
 from oborona.policy.counts import MessageCounts  # noqa: E402
 from oborona.policy.fact_table import SCHEMA  # noqa: E402
-from oborona.policy.limits import LimitFacts  # noqa: E402
 from oborona.policy.load import load_policy  # noqa: E402
 from oborona.types import Client, Envelope, Metric, Shingle, Window  # noqa: E402
 
@@ -101,13 +100,7 @@ class LimitsBench:
         rule_on_limits(
             readings,
             MessageAmounts(recipients=len(envelope.recipients), octets=4_000),
-            LimitFacts(
-                login=envelope.login,
-                domain=domain_of(envelope.login),
-                client_ip=envelope.client.ip,
-                sender=envelope.sender,
-                recipients=len(envelope.recipients),
-            ),
+            facts_of(envelope),
         )
 
 

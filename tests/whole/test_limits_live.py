@@ -198,3 +198,7 @@ def test_a_limit_in_shadow_is_counted_and_explained(gate: Gate, postfix: Postfix
     assert send(postfix, "tried@example.test", 5)[-1].startswith("250")
     line = 'oborona_limits_total{limit="TRIED",mode="shadow",then="refuse"'
     eventually(lambda: line in gate.oborona.run("metrics").stdout, 30.0, every_s=1.0)
+    told_later = gate.oborona.run("policy", "limits", "--since", "1h", "--json")
+    found = {one["limit"]: one for one in msgspec.json.decode(told_later.stdout)["limits"]}
+    assert found["TRIED"]["senders"] == {"tried@example.test": 1}
+    assert found["STOLEN"]["messages"] >= 1

@@ -25,13 +25,12 @@ from oborona.accounts.limits.decision import (
 )
 from oborona.accounts.limits.plan import LimitPlan, LimitReads
 from oborona.accounts.limits.reader import read_limits
-from oborona.accounts.limits.subjects import domain_of, subject_shingle
+from oborona.accounts.limits.subjects import facts_of, subject_shingle
 from oborona.doors.raw_message import RawMessage
 from oborona.doors.reply import CONTINUE, TAKES, ReplyAction, SessionReply
 from oborona.errors import StoreError
 from oborona.policy.counts import MessageCounts
 from oborona.policy.limit_table import LimitAction
-from oborona.policy.limits import LimitFacts
 from oborona.policy.load import Policy
 from oborona.policy.local_clients import is_program
 from oborona.session.limit_report import limit_reply, report_passed
@@ -126,7 +125,7 @@ async def _ruling(
         readings = await read_limits(
             memory, wanted, envelope, hasher, services.site.counters, now, known
         )
-        ruling = rule_on_limits(readings, adds, _facts(envelope), program=is_program(envelope))
+        ruling = rule_on_limits(readings, adds, facts_of(envelope), program=is_program(envelope))
     except StoreError as error:
         if not memory.blind:
             memory.blind = True
@@ -141,13 +140,3 @@ async def _ruling(
     for fault in ruling.faults:
         event(log, logging.WARNING, "fault", stage=Stage.CONTENT, what=f"limit {fault}")
     return ruling
-
-
-def _facts(envelope: Envelope) -> LimitFacts:
-    return LimitFacts(
-        login=envelope.login.lower(),
-        domain=domain_of(envelope.login),
-        client_ip=envelope.client.ip,
-        sender=envelope.sender,
-        recipients=len(envelope.recipients),
-    )

@@ -16,6 +16,7 @@ from typing import Final
 from oborona.message.hashing import Hasher, ShingleType
 from oborona.message.sender_pieces import client_network
 from oborona.policy.limit_table import LimitSubject
+from oborona.policy.limits import LimitFacts
 from oborona.types import Envelope, Shingle
 
 _NO_LOGIN: Final = "\0"  # begins what no login does: SASL's PLAIN ends one there (RFC 4616)
@@ -24,6 +25,17 @@ _NO_LOGIN: Final = "\0"  # begins what no login does: SASL's PLAIN ends one ther
 def domain_of(login: str) -> str:
     """Return the domain of a login in lower case; empty for one without."""
     return login.lower().rpartition("@")[2].rstrip(".") if "@" in login else ""
+
+
+def facts_of(envelope: Envelope) -> LimitFacts:
+    """Return what formulas may name of a message, without a past."""
+    return LimitFacts(
+        login=envelope.login.lower(),
+        domain=domain_of(envelope.login),
+        client_ip=envelope.client.ip,
+        sender=envelope.sender,
+        recipients=len(envelope.recipients),
+    )
 
 
 def subject_shingle(subject: LimitSubject, envelope: Envelope, hasher: Hasher) -> Shingle | None:

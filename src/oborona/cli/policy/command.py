@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from oborona.cli.policy.check import check
+from oborona.cli.policy.limits import limits
 from oborona.cli.policy.migrate import migrate
 from oborona.cli.policy.reload import reload
 from oborona.cli.policy.replay import replay
@@ -18,5 +19,5 @@ def policy() -> None:
     """Check, show, reload, measure and replay the policy (rules and lists)."""
 
 
-for command in (check, migrate, reload, replay, schema, show, stats):
+for command in (check, limits, migrate, reload, replay, schema, show, stats):
     policy.add_command(command)
