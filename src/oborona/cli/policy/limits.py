@@ -24,7 +24,7 @@ from oborona.journal.queries import JournalReader
 from oborona.policy.limit_table import LimitAction
 from oborona.policy.limits import Limit
 from oborona.policy.load import Policy
-from oborona.policy.outgoing import OutgoingOutcome
+from oborona.policy.outgoing_table import OutgoingOutcome
 from oborona.session.limit_report import PASSED
 from oborona.types import Client, Envelope
 
