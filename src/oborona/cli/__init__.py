@@ -47,6 +47,7 @@ _COMMANDS: Final = {
     "reputation": "reputation.command",
     "recheck": "recheck.command",
     "flows": "flows.command",
+    "outgoing": "outgoing.command",
     "export": "export",
     "set-apart": "set_apart",
     "alarm": "alarm",

@@ -1,0 +1,1 @@
+"""`oborona outgoing`: what our own people send."""
