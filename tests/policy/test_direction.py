@@ -10,7 +10,7 @@ from oborona.message.hashing import Hasher, ShingleType
 from oborona.message.parse import parse
 from oborona.message.shingles import shingles
 from oborona.message.unique_pairs import MAX_ACCOUNT_REACHED, MAX_REACHED, entity_recipients
-from oborona.policy.accounting import read_counts, record_account, record_verdict, undo_verdict
+from oborona.policy.accounting import read_counts, record_sent, record_verdict, undo_verdict
 from oborona.policy.counts import MessageCounts
 from oborona.policy.expression import CompiledRules, compile_rules
 from oborona.policy.fact_table import SCHEMA
@@ -66,23 +66,15 @@ async def test_a_wrong_verdict_is_taken_back_where_it_was_counted() -> None:
     assert await seen(counters, TEXT, CounterPrefix.IN) == [1, 1]
 
 
-async def test_an_account_counts_its_recipients_and_octets_in_two_adds() -> None:
+async def test_who_sent_counts_messages_recipients_and_octets_of_what_is_taken() -> None:
     counters = MemoryCounters()
-    many = tuple(f"r{number}@c.example" for number in range(700))
-    envelope = Envelope(client=Client(ip="192.0.2.7"), login="Ann", recipients=many)
-    record_account(envelope, HASHER, 4321, counters, now=NOON)
     account = HASHER.shingle(ShingleType.ACCOUNT, "ann")
-    assert (await seen(counters, account, CounterPrefix.RECIPIENTS))[0] == 700
-    assert (await seen(counters, account, CounterPrefix.OCTETS))[0] == 4321
-    assert (await seen(counters, account, CounterPrefix.OUT))[0] == 0
-
-
-async def test_without_a_login_there_is_no_account_to_count() -> None:
-    counters = MemoryCounters()
-    stranger = Envelope(client=Client(ip="192.0.2.7"), recipients=("bo@b.example",))
-    record_account(stranger, HASHER, 4321, counters, now=NOON)
-    account = HASHER.shingle(ShingleType.ACCOUNT, "")
-    assert (await seen(counters, account, CounterPrefix.RECIPIENTS))[0] == 0
+    record_sent((account, TEXT), 700, 4321, counters, now=NOON)
+    for subject in (account, TEXT):
+        assert (await seen(counters, subject, CounterPrefix.SENT))[0] == 1
+        assert (await seen(counters, subject, CounterPrefix.RECIPIENTS))[0] == 700
+        assert (await seen(counters, subject, CounterPrefix.OCTETS))[0] == 4321
+        assert (await seen(counters, subject, CounterPrefix.OUT))[0] == 0
 
 
 @pytest.mark.parametrize(

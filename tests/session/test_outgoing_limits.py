@@ -11,7 +11,7 @@ from typing import Final
 import msgspec
 import pytest
 
-from oborona.accounts.excess import Excess
+from oborona.accounts.excess import Excess, check_excess
 from oborona.counters.memory import MemoryCounters
 from oborona.counters.window import DAY_S, Timeline
 from oborona.doors.reply import CONTINUE, ReplyAction, SessionReply
@@ -63,8 +63,13 @@ class Sending(Table):
         if counters is not None:
             self.counts = counters
         self.session._services = msgspec.structs.replace(
-            services, counters=self.counts, excess=self.excesses.append
+            services, counters=self.counts, excess=self
         )
+
+    def take(self, excess: Excess) -> None:
+        """Take an excess, as who follows accounts does."""
+        check_excess(excess)
+        self.excesses.append(excess)
 
     async def send(
         self,
@@ -373,3 +378,14 @@ async def test_traps_are_not_told(tmp_path: Path) -> None:
     told = await table.send(1)
     assert told.code == 550
     assert "trap" not in told.text.lower()
+
+
+async def test_who_follows_excesses_and_fails_stands_in_nobodys_way(tmp_path: Path) -> None:
+    class Broken(Sending):
+        def take(self, excess: Excess) -> None:
+            raise OSError("the disk is full")
+
+    table = Broken(tmp_path, limit("alert", name="A") + limit("refuse", name="B", most="8"))
+    assert (await table.send(5)).answer is ReplyAction.ACCEPT
+    assert (await table.send(5)).code == 550
+    assert await table.sent(CounterPrefix.RECIPIENTS) == 5

@@ -7,7 +7,7 @@ from __future__ import annotations
 import os
 import subprocess
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Final
 
 import msgspec
@@ -101,7 +101,7 @@ def queue(postfix: Postfix) -> dict[str, str]:
 
 
 def test_a_stolen_password_is_stopped_soon_after_its_limit_in_all_workers(
-    gate: Gate, postfix: Postfix, record_property: pytest.RecordProperty
+    gate: Gate, postfix: Postfix, record_property: Callable[[str, object], None]
 ) -> None:
     login = "stolen@example.test"
     replies: list[list[str]] = []

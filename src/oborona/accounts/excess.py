@@ -1,34 +1,70 @@
-"""An excess: somebody of ours sent more than a limit allows, and who is told of it."""
+"""An excess: an account, or an address of ours, went over a limit in one window."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
-from typing import Protocol
+from typing import Final, Protocol
 
 import msgspec
 
+WINDOWS_S: Final = {"recent": 600.0, "hour": 3600.0, "day": 86_400.0, "fortnight": 14 * 86_400.0}
+"""Lengths of windows."""
+MOST_NAME: Final = 255  # characters of an account, limit or metric
+LAST_TIME: Final = 253_402_300_800.0  # Unix seconds of the end of the year 9999
+
+
+class WrongExcess(ValueError):  # noqa: N818 - what was found
+    """An excess that nothing can be made of; the text says why."""
+
 
 class Excess(msgspec.Struct, frozen=True, kw_only=True):
-    """One message, or one window of flows, that passed a limit."""
+    """What went over which limit, by how much, and what shows it."""
 
-    account: str  # login in lower case; empty: no login stands behind it
-    address: str  # of the client, canonical text; empty: it is not known
-    limit: str  # its name
-    metric: str  # what it counts
-    window: str  # over which
-    value: int  # what was counted, with this message
-    most: float  # what is allowed
-    usual: float | None = None  # on an ordinary day; None: too few days to tell
-    then: str  # what the limit does: alert, tempfail, hold or refuse
-    shadow: bool = False  # it does nothing but say so
+    account: str  # id or login; empty: none is known of the address
+    limit: str  # name of the limit
+    metric: str  # what it counts, such as recipients or flow.streams
+    window: str  # recent, hour, day, fortnight
+    value: float  # what was counted in the window
+    most: float  # what the limit allows
     at: float  # Unix seconds
-    idents: tuple[str, ...] = ()  # references of messages
-    evidence: Mapping[str, object] = {}  # what a person may want to see of it; no bodies
+    address: str = ""  # that sent, canonical text; empty: not known
+    usual: float | None = None  # of an ordinary day; None = not known
+    then: str = ""  # what the limit itself has done, such as hold; empty: nothing
+    shadow: bool = False  # the limit is on trial: nothing is done
+    idents: tuple[int, ...] = ()  # journal ids of messages that show it
+    evidence: Mapping[str, object] = {}  # what JSON can hold: subjects, domains, destinations
 
 
 class ExcessSink(Protocol):
-    """Takes excesses."""
+    """Takes excesses: the inspector."""
 
-    def __call__(self, excess: Excess, /) -> None:
-        """Take one; returns at once and never raises."""
+    def take(self, excess: Excess) -> None:
+        """Judge one, and write down what follows.
+
+        Raises:
+            WrongExcess: as of `check_excess`.
+            StoreError: it can't be written down.
+        """
         ...
+
+
+def check_excess(excess: Excess) -> None:
+    """Refuse what no file should hold.
+
+    Raises:
+        WrongExcess: it names no account, a text is too long or can't be printed, a number is none,
+            or its window is none that there is.
+    """
+    if not excess.account or not excess.limit or not excess.metric:
+        raise WrongExcess("an excess needs an account, a limit and a metric")
+    for text in (excess.account, excess.limit, excess.metric, excess.address, excess.then):
+        if len(text) > MOST_NAME or not text.isprintable():
+            raise WrongExcess(f"{text[:50]!r} is too long, or can't be printed")
+    if excess.window not in WINDOWS_S:
+        raise WrongExcess(f"window is none of {', '.join(WINDOWS_S)}")
+    for number in (excess.value, excess.most, excess.usual or 0.0):
+        if not math.isfinite(number) or number < 0:
+            raise WrongExcess("value, most and usual are numbers, 0 or more")
+    if not 0 <= excess.at < LAST_TIME:
+        raise WrongExcess("at is before 1970 or after 9999")

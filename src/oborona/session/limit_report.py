@@ -95,7 +95,8 @@ def report_passed(
     now: float,
     stage: Stage,
 ) -> None:
-    """Log and count the limits that a message passed, and tell who follows excesses.
+    """Log and count the limits that a message passed, and tell who follows accounts of it; never
+    raises.
 
     Args:
         services: of the worker.
@@ -128,24 +129,28 @@ def report_passed(
             mode=limit.mode,
             done=ruling.action or "nothing",
         )
-        services.excess(_excess(passed, envelope, ident, now))
+        if envelope.login:
+            try:
+                services.excess.take(_excess(passed, envelope, ident, now))
+            except Exception:
+                log.exception("fault in telling of an excess")  # which no mail hangs on
 
 
 def _excess(passed: PassedLimit, envelope: Envelope, ident: int, now: float) -> Excess:
     limit = passed.limit
     return Excess(
         account=envelope.login.lower(),
-        address=envelope.client.ip,
         limit=limit.name,
         metric=limit.count,
         window=limit.window,
         value=passed.value,
         most=passed.most,
+        at=now,
+        address=envelope.client.ip,
         usual=passed.past.usual,
         then=limit.then,
         shadow=limit.shadow,
-        at=now,
-        idents=(to_text(ident),),
+        idents=(ident,),
         evidence={
             "each": limit.each,
             "sender": envelope.sender,

@@ -30,8 +30,11 @@ async def _kept_nowhere(_event: FeedbackEvent) -> bool:
     return True
 
 
-def _told_nobody(_excess: Excess) -> None:
-    """Take an excess that nobody follows."""
+class _NobodyFollows:
+    """A sink of excesses for a session of which nobody follows them."""
+
+    def take(self, excess: Excess) -> None:
+        """Let it be: the log has it."""
 
 
 class CurrentPolicy(Protocol):
@@ -86,4 +89,5 @@ class SessionServices(msgspec.Struct, frozen=True, kw_only=True):
     concurrency: ConcurrencyLimit = msgspec.field(default_factory=lambda: ConcurrencyLimit(1 << 30))
     flights: ScanTracker = msgspec.field(default_factory=ScanTracker)  # what is being scanned
     limits: LimitMemory = msgspec.field(default_factory=LimitMemory)
-    excess: ExcessSink = _told_nobody  # is told of each message beyond a limit
+    # is told of each message of an account that passes a limit
+    excess: ExcessSink = _NobodyFollows()
