@@ -56,7 +56,16 @@ def limit(
 class Sending(Table):
     """A session of own people."""
 
-    def __init__(self, folder: Path, rules: str, *, counters: MemoryCounters | None = None) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        rules: str,
+        *,
+        counters: MemoryCounters | None = None,
+        refuse: bool = True,
+    ) -> None:
+        if not refuse:
+            (folder / "20.toml").write_text("[verdict]\nrefuse = false\n")
         super().__init__(folder, rules, counters=counters)
         self.excesses: list[Excess] = []
         services = self.session._services
@@ -194,11 +203,12 @@ async def test_nothing_waits_at_mail_from_for_what_can_not_be_told_there(tmp_pat
             limit("alert"),
             limit("refuse", more='mode = "shadow"'),
             '[outgoing]\ninside = ["a.example"]\n' + limit("refuse"),
+            '[outgoing]\nspam = "accept"\n' + limit("hold", count="messages"),
         )
     ):
         table = Sending(tmp_path / str(number), text)
         policy = await table.session._services.policy.now()
-        assert not early_limits(policy)
+        assert not early_limits(table.session._services, policy)
         await table.send(3)
         assert await table.session.mail("ann@a.example", ()) is CONTINUE
 
@@ -389,3 +399,14 @@ async def test_who_follows_excesses_and_fails_stands_in_nobodys_way(tmp_path: Pa
     assert (await table.send(5)).answer is ReplyAction.ACCEPT
     assert (await table.send(5)).code == 550
     assert await table.sent(CounterPrefix.RECIPIENTS) == 5
+
+
+@pytest.mark.parametrize("then", ["refuse", "hold", "tempfail"])
+async def test_a_policy_that_refuses_no_mail_at_all_tells_of_limits_alone(
+    then: str, tmp_path: Path
+) -> None:
+    table = Sending(tmp_path, limit(then), refuse=False)
+    assert Stage.SENDER not in table.session.waits
+    for _ in range(3):
+        assert (await table.send(2)).answer is ReplyAction.ACCEPT
+    assert [excess.value for excess in table.excesses] == [4, 6]

@@ -23,7 +23,7 @@ from oborona.accounts.limits.decision import (
     MessageAmounts,
     rule_on_limits,
 )
-from oborona.accounts.limits.plan import LimitPlan, LimitReads
+from oborona.accounts.limits.plan import LimitReads
 from oborona.accounts.limits.reader import read_limits
 from oborona.accounts.limits.subjects import facts_of, subject_shingle
 from oborona.doors.raw_message import RawMessage
@@ -41,9 +41,10 @@ from oborona.types import Envelope, Shingle, Stage
 log = logging.getLogger("oborona.session")
 
 
-def early_limits(policy: Policy) -> bool:
+def early_limits(services: SessionServices, policy: Policy) -> bool:
     """Tell whether a mail server has to wait for an answer at MAIL FROM."""
-    return not policy.outgoing.inside and bool(LimitPlan(policy.limits).early.limits)
+    early = bool(services.limits.plan(policy).early.limits)
+    return early and policy.verdict.refuse and not policy.outgoing.inside
 
 
 async def check_sender(
@@ -56,9 +57,11 @@ async def check_sender(
         envelope: as far as it is known.
         policy: of the message.
     """
-    early = services.limits.plan(policy).early
-    if not early.limits or not policy.outgoing.leaves(envelope) or is_program(envelope):
+    if not early_limits(services, policy) or not policy.outgoing.leaves(envelope):
         return CONTINUE
+    if is_program(envelope):  # which is told at the end
+        return CONTINUE
+    early = services.limits.plan(policy).early
     now = services.clock()
     ruling = await _ruling(services, early, FEWEST, envelope, now)
     if ruling.by is None:
@@ -82,6 +85,8 @@ async def check_message(
 ) -> tuple[LimitRuling, SessionReply]:
     """Return what limits make of a whole message, and the answer to it.
 
+    Where the policy refuses no mail at all, limits are told and nothing is done.
+
     Args:
         services: of the worker.
         message: as it came.
@@ -99,6 +104,8 @@ async def check_message(
     ruling = await _ruling(services, plan.whole, adds, envelope, now, known)
     if ruling.by is None:
         return ruling, reply
+    if not policy.verdict.refuse:
+        return msgspec.structs.replace(ruling, action=None, by=None), reply
     if reply.answer is ReplyAction.HOLD and ruling.action is not LimitAction.REFUSE:
         return msgspec.structs.replace(ruling, action=None, by=None), reply  # it is held already
     return ruling, limit_reply(services, ruling.by, ruling.action, ident, reply)

@@ -61,7 +61,7 @@ class Session:
         """Stages where the policy of this moment refuses before the content."""
         policy = self._services.policy.current
         stages = waiting_stages(self._services.deciding(policy), policy)
-        return stages | {Stage.SENDER} if early_limits(policy) else stages
+        return stages | {Stage.SENDER} if early_limits(self._services, policy) else stages
 
     def learn(self, macros: Mapping[str, str]) -> None:
         """Take macros of the mail server, names without braces."""
