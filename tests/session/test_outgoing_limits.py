@@ -143,6 +143,10 @@ async def test_what_is_within_a_limit_passes_and_what_goes_over_does_not(
     assert (told.answer, told.code) == (answer, code)
     assert told.text.startswith("Too many recipients of this account")
     assert "reference " in told.text
+    assert told.judged is not None  # what doors show that refuse by verdict
+    assert told.judged.verdict.action == {"refuse": "reject", "tempfail": "tempfail"}.get(
+        then, "accept"
+    )
     assert "https://b.example/mail" in told.text
     assert (await table.send(1)).answer is (
         ReplyAction.ACCEPT if then != "hold" else ReplyAction.HOLD

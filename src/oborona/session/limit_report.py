@@ -12,14 +12,15 @@ import msgspec
 
 from oborona.accounts.excess import Excess
 from oborona.accounts.limits.decision import LimitRuling, PassedLimit
-from oborona.doors.reply import ReplyAction, SessionReply, refusal_reply
+from oborona.doors.reply import ReplyAction, SessionReply, VerdictDetails, refusal_reply
 from oborona.ident import to_text
 from oborona.metrics import Counter
 from oborona.policy.limit_table import LimitAction, LimitCount, LimitSubject
+from oborona.policy.limits import Limit
 from oborona.session.replies import reply_text
 from oborona.session.services import SessionServices
 from oborona.telemetry.log import event
-from oborona.types import Envelope, Finding, Stage
+from oborona.types import Action, Envelope, Finding, Stage
 
 LIMITS: Final = Counter(
     "oborona_limits", "Outgoing messages beyond a limit.", ("limit", "then", "mode")
@@ -66,13 +67,24 @@ def limit_reply(
     words = limit.say or f"{_WORDS[limit.count]} {_WHOSE[limit.each]}"
     if action is LimitAction.TEMPFAIL:
         text = reply_text(services, f"{words}, try again later", ident)
-        return refusal_reply(451, "4.7.1", text, reply.judged)
-    refused = refusal_reply(550, "5.7.1", reply_text(services, words, ident), reply.judged)
+        return refusal_reply(451, "4.7.1", text, _refused(reply, Action.TEMPFAIL, limit))
+    text = reply_text(services, words, ident)
     if action is LimitAction.REFUSE:
-        return refused
+        return refusal_reply(550, "5.7.1", text, _refused(reply, Action.REJECT, limit))
     return msgspec.structs.replace(
-        refused, answer=ReplyAction.HOLD, edits=reply.edits, removed=reply.removed
+        refusal_reply(550, "5.7.1", text, reply.judged),
+        answer=ReplyAction.HOLD,
+        edits=reply.edits,
+        removed=reply.removed,
     )
+
+
+def _refused(reply: SessionReply, action: Action, limit: Limit) -> VerdictDetails | None:
+    """Return what a refusal rests on, for protocols that refuse by verdict."""
+    if reply.judged is None:
+        return None
+    verdict = msgspec.structs.replace(reply.judged.verdict, action=action, decided_by=limit.name)
+    return msgspec.structs.replace(reply.judged, verdict=verdict)
 
 
 def limit_findings(ruling: LimitRuling) -> tuple[Finding, ...]:
