@@ -40,9 +40,10 @@ SPAM = LETTER.replace(b"Subject: Lunch", b"Subject: Sold")
 WORSE = LETTER.replace(b"Subject: Lunch", b"Subject: Sold out")
 
 
-@pytest.fixture(scope="module")
-def gate() -> Iterator[Gate]:
-    with Zones() as zones, Gate(zones.setting, POLICY) as running:
+@pytest.fixture(scope="module", params=["native", "libmilter"])
+def gate(request: pytest.FixtureRequest) -> Iterator[Gate]:
+    settings = {"doors.milter.transport": request.param}
+    with Zones() as zones, Gate(zones.setting, POLICY, settings=settings) as running:
         yield running
 
 

@@ -510,3 +510,21 @@ def test_doctor_tells_of_pins(state: Path, monkeypatch: pytest.MonkeyPatch) -> N
     assert 'oborona_pins_stale{worker="3"} 1.0' in exposed
     path.write_bytes(b"\xff" * 5000)
     assert [one.state for one in pins.pins(asked)] == [CheckState.FAIL, CheckState.FAIL]
+
+
+def test_of_an_account_what_it_sent_is_shown_and_forgotten(state: Path) -> None:
+    remember(
+        state,
+        [
+            Happened("account:bob", Amounts(seen=30), 3_000.0, CounterPrefix.OUT),
+            Happened("account:bob", Amounts(seen=9), 3_000.0),
+        ],
+    )
+    found = shown(state, "account:bob")
+    assert sum(one["seen"] for one in found["buckets"]) == 30
+    assert found["octets"] > 0
+    run(state, "clear", "account:bob", "--counts", "--reason", "another person now")
+    bring_in(state)
+    found = shown(state, "account:bob")
+    assert not any(any(day.values()) for day in found["days"])
+    assert found["octets"] == 0

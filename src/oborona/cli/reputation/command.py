@@ -15,6 +15,7 @@ from oborona.cli.output import echo, echo_json
 from oborona.cli.reputation.entity import KINDS, entity_named
 from oborona.cli.reputation.export import export
 from oborona.cli.reputation.forgive import forgive
+from oborona.cli.reputation.history import PREFIXES
 from oborona.cli.reputation.overrides import clear, note, set_
 from oborona.cli.reputation.pin_import import import_
 from oborona.cli.reputation.pin_store import change_line, change_object, pins_for_reading
@@ -22,7 +23,7 @@ from oborona.cli.reputation.show import show
 from oborona.cli.reputation.top import top
 from oborona.cli.terminal import PIPED, Terminal, plain
 from oborona.counters.stats import StoreStats
-from oborona.message.shingles import Hasher
+from oborona.message.shingles import Hasher, ShingleType
 from oborona.stores.counters import check_is_local, store_stats
 from oborona.stores.pins.store import SHOWN
 from oborona.types import CounterPrefix
@@ -61,8 +62,9 @@ def stats(context: CliContext, as_json: bool) -> None:
     for column in ("entities", "octets", "each", "largest", *list(BESIDE.values())[1:]):
         table.add_column(column, justify="right")
     for kind, type_ in KINDS.items():
-        number = records[type_, CounterPrefix.IN]
-        whole = sum(octets[type_, prefix] for prefix in BESIDE)
+        out = type_ == ShingleType.ACCOUNT
+        number = records[type_, CounterPrefix.OUT if out else CounterPrefix.IN]
+        whole = sum(octets[type_, prefix] for prefix in PREFIXES)
         average = whole / number if number else 0.0
         beside = {
             label: records[type_, prefix]

@@ -23,7 +23,14 @@ from oborona.types import Client, CounterPrefix, Envelope, Shingle, Window
 
 Reading = ReadOnlyCounters | ClusterReader
 BESIDE: Final = (CounterPrefix.REFUSED, CounterPrefix.FIRST, CounterPrefix.DELETED)
-PREFIXES: Final = (CounterPrefix.IN, *BESIDE)
+PREFIXES: Final = (
+    CounterPrefix.IN,
+    CounterPrefix.OUT,
+    CounterPrefix.RECIPIENTS,
+    CounterPrefix.OCTETS,
+    *BESIDE,
+)
+"""All that is kept of an entity."""
 AT_ONCE: Final = 1000  # shingles in one read
 _EMPTY: Final = timeline({}, {}, 0.0)
 
@@ -82,7 +89,13 @@ async def totals(store: Reading, shingles: Sequence[Shingle], now: float) -> Tot
     """
     all_totals: Totals = []
     for begin in range(0, len(shingles), AT_ONCE):
-        all_totals += await store.read(shingles[begin : begin + AT_ONCE], now)
+        some = shingles[begin : begin + AT_ONCE]
+        rows = await store.read(some, now)
+        places = [place for place, piece in enumerate(some) if piece.type == ShingleType.ACCOUNT]
+        sent = await store.read([some[place] for place in places], now, CounterPrefix.OUT)
+        for place, row in zip(places, sent, strict=True):
+            rows[place] = row
+        all_totals += rows
     return all_totals
 
 
@@ -97,7 +110,12 @@ def octets(store: Reading, entity: EntityName, now: float) -> int | None:
     if not isinstance(store, ReadOnlyCounters):
         return None
     own = sum(store.sizes([entity.shingle], now, prefix)[0] for prefix in PREFIXES)
-    return own + (store.sizes([entity.recipients], now)[0] if entity.recipients else 0)
+    if entity.recipients is None:
+        return own
+    return own + sum(
+        store.sizes([entity.recipients], now, prefix)[0]
+        for prefix in (CounterPrefix.IN, CounterPrefix.OUT)
+    )
 
 
 async def _pasts(store: Reading, entities: Sequence[EntityName], now: float) -> list[EntityHistory]:
@@ -105,8 +123,9 @@ async def _pasts(store: Reading, entities: Sequence[EntityName], now: float) -> 
     for begin in range(0, len(entities), AT_ONCE):
         some = entities[begin : begin + AT_ONCE]
         shingles = [entity.shingle for entity in some]
-        own, *beside = [await _lines(store, shingles, now, prefix) for prefix in PREFIXES]
-        recipients = await _lines(store, [entity.recipients for entity in some], now)
+        own = await _own_lines(store, some, shingles, now)
+        beside = [await _lines(store, shingles, now, prefix) for prefix in BESIDE]
+        recipients = await _own_lines(store, some, [entity.recipients for entity in some], now)
         pasts += [
             entity_history(
                 line or _EMPTY, refused=refused, first=first, deleted=deleted, recipients=people
@@ -114,6 +133,21 @@ async def _pasts(store: Reading, entities: Sequence[EntityName], now: float) -> 
             for line, refused, first, deleted, people in zip(own, *beside, recipients, strict=True)
         ]
     return pasts
+
+
+async def _own_lines(
+    store: Reading, entities: Sequence[EntityName], shingles: Sequence[Shingle | None], now: float
+) -> list[Timeline | None]:
+    """Return time-lines of mail: of accounts of what they sent, of all others of what came in."""
+    sent = [entity.type == ShingleType.ACCOUNT for entity in entities]
+    of_accounts = [piece if out else None for piece, out in zip(shingles, sent, strict=True)]
+    of_others = [None if out else piece for piece, out in zip(shingles, sent, strict=True)]
+    outbound = await _lines(store, of_accounts, now, CounterPrefix.OUT)
+    inbound = await _lines(store, of_others, now)
+    return [
+        out if is_account else line
+        for is_account, out, line in zip(sent, outbound, inbound, strict=True)
+    ]
 
 
 async def _lines(

@@ -28,6 +28,7 @@ from oborona.reputation.flag import ReputationFlag
 from oborona.reputation.pins import Pin
 from oborona.stores.pins.rows import PinAction, PinChange
 from oborona.stores.pins.store import LAST_TIME, MAX_TEXT
+from oborona.types import CounterPrefix
 
 DAY_S: Final = 86_400
 
@@ -195,7 +196,8 @@ def _forget(context: CliContext, named: EntityName, change: PinChange) -> str:
         for prefix in PREFIXES:
             counters.forget(named.shingle, change.at, prefix)
         if named.recipients is not None:
-            counters.forget(named.recipients, change.at)
+            for prefix in (CounterPrefix.IN, CounterPrefix.OUT):
+                counters.forget(named.recipients, change.at, prefix)
     writer = holder(context.state / state_files.COUNTERS / state_files.COUNTERS_LOCK)
     when = "when the writer runs again" if writer is None else f"by {writer}"
     return f"what is counted of {named.name} is to be forgotten {when}"
