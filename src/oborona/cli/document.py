@@ -77,6 +77,15 @@ def facts() -> str:
         ),
         "asked every count is none.",
         "",
+        (
+            "Mail of our own people and all other mail are counted apart "
+            "([outgoing](../people/outgoing.md)): `count[TYPE]` is the"
+        ),
+        (
+            "direction of the message at hand, `count_in[TYPE]` mail to us, `count_out[TYPE]` "
+            "mail from us."
+        ),
+        "",
         "| TYPE | number | from | what is hashed |",
         "|---|---|---|---|",
         *(

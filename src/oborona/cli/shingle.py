@@ -21,7 +21,7 @@ of_service = click.option(
     show_default=True,
     help=(
         "Mail to our people, or from them; put off; refused before its content; first "
-        "contacts; deleted unread."
+        "contacts; deleted unread; recipients and octets of accounts; flows."
     ),
 )
 """The option of the service a counter belongs to."""
