@@ -337,6 +337,20 @@ async def test_who_is_late_because_the_loop_was_held_comes_again_whatever_is_con
     assert not any(record.exc_info for record in caplog.records), "it is nobody's fault"
 
 
+@pytest.mark.parametrize("ip", ["127.0.0.1", "::1"])
+async def test_a_program_of_the_machine_is_never_put_off(tmp_path: Path, ip: str) -> None:
+    table = Table(
+        tmp_path, counters=Broken(None), pulse=Held(), deadline_s=0.1, on_failure="tempfail"
+    )
+    await table.session.connect(Client(ip=ip))
+    await table.session.mail("web@a.example", ())
+    await table.session.rcpt("joe@example.test", ())
+    reply = await table.session.end_of_message(gathered(b"", b"At noon?"))
+    assert reply.answer is ReplyAction.ACCEPT
+    (entry,) = table.journal
+    assert (entry.decided_by, [one.evidence for one in entry.findings]) == ("partial", ["load"])
+
+
 async def test_a_fault_is_a_fault_however_busy_the_loop_is(tmp_path: Path) -> None:
     table = Table(tmp_path, counters=Broken(RuntimeError("a bug")), pulse=Held())
     assert (await table.message()).answer is ReplyAction.ACCEPT
