@@ -50,13 +50,14 @@ class SqliteFormat(NamedTuple):
     called: str  # as in "is no ..."
 
 
-def connect(path: Path, *, write: bool, absent: str = "") -> sqlite3.Connection:
+def connect(path: Path, *, write: bool, absent: str = "", mode: int = MODE) -> sqlite3.Connection:
     """Return a connection in autocommit, for one thread at a time.
 
     Args:
         path: the file; its folder exists.
         write: it is also to be written.
         absent: what to say where there is no file; empty = one is made.
+        mode: of a file that is made; SQLite gives the same to what it keeps beside it.
 
     Raises:
         StoreError: there is none, or it can't be opened.
@@ -65,7 +66,7 @@ def connect(path: Path, *, write: bool, absent: str = "") -> sqlite3.Connection:
         if not path.exists():
             if absent:
                 raise StoreError(f"{path}: {absent}; has Oborona run with this state folder?")
-            path.touch(mode=MODE)
+            path.touch(mode=mode)
         for suffix in PARTS:  # SQLite says of a folder in its place that it can't be opened
             part = part_of(path, suffix)
             if part.exists() and not stat.S_ISREG(part.stat().st_mode):
@@ -176,6 +177,7 @@ class SqliteFileKind(NamedTuple):
     left: str
     first: tuple[str, ...] = ()  # statements that only work before the first table
     each: tuple[str, ...] = ("PRAGMA journal_mode = WAL",)  # statements for each connection
+    mode: int = MODE  # of a file that is begun
 
     def open(self, path: Path, *, make: bool = True) -> sqlite3.Connection:
         """Return a connection in autocommit that reads and writes, for one thread at a time.
@@ -188,7 +190,7 @@ class SqliteFileKind(NamedTuple):
             StoreVersion: written by a newer Oborona.
             StoreError: there is none, it is not ours, damaged, or can't be opened or written.
         """
-        db = connect(path, write=True, absent="" if make else self.absent)
+        db = connect(path, write=True, absent="" if make else self.absent, mode=self.mode)
         try:
             with closed_on_error(db, path):
                 new = checked_version(db, path, self.format) == 0

@@ -42,6 +42,8 @@ SIGNATURES: Final = "signatures.db"
 MOVES: Final = "recheck.db"
 """Delivered copies that were moved or are to be: the keeper and commands."""
 
+ACCOUNTS: Final = "accounts.db"
+"""Accounts, what they may do, ratings and incidents: commands, and the keeper."""
 FLOWS: Final = "flows.db"
 """Files of flows that were taken, windows of the last day, exporters: the flow process."""
 FLOWS_STAGED: Final = "flows.staged"

@@ -46,6 +46,7 @@ _COMMANDS: Final = {
     "counters": "counters.command",
     "reputation": "reputation.command",
     "recheck": "recheck.command",
+    "account": "account.command",
     "flows": "flows.command",
     "outgoing": "outgoing.command",
     "export": "export",

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from oborona import secret, state_files, store_birth
+from oborona.accounts.store import schema as account_store
 from oborona.errors import StoreError, StoreForeign, StoreVersion
 from oborona.feedback import schema as word_store
 from oborona.feedback.events import schema as event_log
@@ -92,6 +93,12 @@ OPTIONAL: Final = (
     ),
     OptionalStore(
         state_files.PERSONS, person_store.SHARED, "persons' own lists are not used", at_once=False
+    ),
+    OptionalStore(
+        state_files.ACCOUNTS,
+        account_store.SHARED,
+        "the states of accounts stay as they were",
+        at_once=False,
     ),
     OptionalStore(state_files.MOVES, moves_schema.SHARED, "no copy is moved", at_once=False),
 )

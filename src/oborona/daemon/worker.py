@@ -25,6 +25,7 @@ from typing import Final, Protocol
 import uvloop
 
 from oborona import secret, state_files
+from oborona.accounts.blocked_logins import FollowedBlocks
 from oborona.config import Settings
 from oborona.daemon.alarm.campaigns import CampaignSightings, campaign_sighting
 from oborona.daemon.exit_stack import LoggingExitStack
@@ -142,6 +143,7 @@ class WorkerProcess:
         self._final = FollowedFinalModel.of_site(state, SCHEMA)
         self._signatures = FollowedSignatures(state / state_files.SIGNATURES)
         self._pins = FollowedPins(state / state_files.PINS)
+        self._blocks = FollowedBlocks(state / state_files.ACCOUNTS)
         self._persons = FollowedPersons(state / state_files.PERSONS)
         self._contacts = ContactLearner(state / state_files.PERSONS, settings.personal.contacts)
         self._policy = FollowedPolicy(
@@ -238,6 +240,7 @@ class WorkerProcess:
                 numbers=numbers,
                 signing_key=keys.signature,
                 clock=time.time,
+                accounts=self._blocks,
                 new_inquiry=asking.inquirer,
                 own=asking.is_own,
                 late=late.add,
@@ -285,6 +288,7 @@ class WorkerProcess:
                         self._places.watch(),
                         self._signatures.watch(),
                         self._pins.watch(),
+                        self._blocks.watch(),
                         self._persons.watch(),
                         self._contacts.watch(),
                         self._final.watch(),
@@ -305,6 +309,8 @@ class WorkerProcess:
         await self._persons.look()
         closings.add(self._pins.close, "the store of manual overrides can't be closed")
         self._pins.look()
+        closings.add(self._blocks.close, "the file of accounts can't be closed")
+        self._blocks.look()
         closings.add(self._signatures.close, "the last hits of signatures may be lost")
         self._signatures.begin(self._policy.current.signatures)
         self._final.begin()

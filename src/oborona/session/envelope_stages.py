@@ -12,6 +12,8 @@ A message that is refused is one line in the log, however many recipients it nam
 `LOGGED_AFTER_S` after the refusal.  A client that went away before it could be told is one line at
 the end of its connection.  Every judgement has a deadline and a crash barrier: past either it
 refuses nobody.
+
+Of an account that is blocked nothing is judged (`oborona.session.account_refusal`).
 """
 
 from __future__ import annotations
@@ -29,6 +31,7 @@ from oborona.policy.load import Policy
 from oborona.policy.local_list_match import match_local_lists
 from oborona.reputation.locallists import ListAction
 from oborona.reputation.subject import ListSubject
+from oborona.session.account_refusal import account_refusal, is_blocked
 from oborona.session.early_refusal import (
     EarlyRefusal,
     EarlyVerdict,
@@ -72,6 +75,7 @@ class EnvelopeStages:
         self._sender: _Judging | None = None
         self._client_told = False
         self._slowed = False
+        self._blocked = False  # the account of the message at hand is
         self._refusal: EarlyRefusal | None = None  # of the message at hand
         # to a recipient of the message at hand, where the others hear the same
         self._passed: SessionReply | None = None
@@ -87,6 +91,10 @@ class EnvelopeStages:
             policy: of the message.
             reached: how far SMTP has come, where that is beyond the stage.
         """
+        if stage is Stage.SENDER:
+            self._blocked = is_blocked(self._services, envelope)
+        if self._blocked:
+            return self._tell_blocked(reached or stage, envelope, policy)
         falls = self._services.deciding(policy)
         await self._begin(stage, envelope, policy, falls)
         if (reached or stage).order < policy.verdict.first.order:
@@ -112,6 +120,7 @@ class EnvelopeStages:
     def end_message(self) -> None:
         """The message at hand is over."""
         self._passed = None
+        self._blocked = False
         sender, self._sender = self._sender, None
         if sender is not None:
             sender.cancel()
@@ -235,8 +244,22 @@ class EnvelopeStages:
         if reached is Stage.CONNECT or early.stage is Stage.RECIPIENT:
             log_refusal(refusal)
             return refusal.reply
-        self._refusal = refusal  # of the whole message: each of its recipients is told the same
-        if reached is Stage.SENDER:
+        return self._refuse_message(refusal)
+
+    def _tell_blocked(self, reached: Stage, envelope: Envelope, policy: Policy) -> SessionReply:
+        """Return what a blocked account hears at a stage."""
+        if reached.order < policy.verdict.first.order:
+            return CONTINUE
+        if self._refusal is not None:
+            self._refusal.recipients += 1
+            return self._refusal.reply
+        refusal = account_refusal(self._services, envelope, policy, reached)
+        return CONTINUE if refusal is None else self._refuse_message(refusal)
+
+    def _refuse_message(self, refusal: EarlyRefusal) -> SessionReply:
+        """Return a refusal of the whole message: each of its recipients is told the same."""
+        self._refusal = refusal
+        if refusal.said is Stage.SENDER:
             log_refusal(refusal)
         else:
             refusal.timer = asyncio.get_running_loop().call_later(

@@ -7,6 +7,7 @@ from typing import Protocol
 
 import msgspec
 
+from oborona.accounts.account import AccountBlock
 from oborona.accounts.excess import Excess, ExcessSink
 from oborona.accounts.limits.memory import LimitMemory
 from oborona.config import WorkerSettings
@@ -35,6 +36,29 @@ class _NobodyFollows:
 
     def take(self, excess: Excess) -> None:
         """Let it be: the log has it."""
+
+
+class BlockedAccounts(Protocol):
+    """The accounts whose mail is not taken."""
+
+    @property
+    def known(self) -> bool:
+        """Whether the site has any accounts, blocked or not."""
+        ...
+
+    def of(self, login: str, now: float) -> AccountBlock | None:
+        """Return why mail of a login is not taken at Unix time `now`; None: it is taken."""
+        ...
+
+
+class NobodyBlocked:
+    """Takes mail of every account, for a session whose accounts nobody follows."""
+
+    known = False
+
+    def of(self, _login: str, _now: float) -> AccountBlock | None:
+        """Return None: it is taken."""
+        return None
 
 
 class CurrentPolicy(Protocol):
@@ -70,6 +94,7 @@ class SessionServices(msgspec.Struct, frozen=True, kw_only=True):
     # is a client one of ours, by its address and the port it came to
     own: Callable[[str, str], bool]
     clock: Callable[[], float]  # Unix seconds
+    accounts: BlockedAccounts = NobodyBlocked()
     # counts signatures that were found
     signed: Callable[[Iterable[Signature], float], None] = lambda _found, _now: None
     late: Callable[[int, Scan], None] = lambda _ident, _scan: (

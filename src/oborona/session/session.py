@@ -22,6 +22,8 @@ from oborona.doors.reply import BUSY, CONTINUE, ReplyAction, SessionReply
 from oborona.policy.load import Policy
 from oborona.policy.local_clients import is_program
 from oborona.policy.stages import waiting_stages
+from oborona.session.account_refusal import account_refusal
+from oborona.session.early_refusal import log_refusal
 from oborona.session.envelope_stages import EnvelopeStages
 from oborona.session.judge import judge_message, judge_probe, unjudged_reply
 from oborona.session.outgoing_limits import check_sender, early_limits
@@ -58,9 +60,12 @@ class Session:
 
     @property
     def waits(self) -> frozenset[Stage]:
-        """Stages where the policy of this moment refuses before the content."""
+        """Stages where the policy of this moment, a ban or a limit refuses before the content."""
         policy = self._services.policy.current
-        stages = waiting_stages(self._services.deciding(policy), policy)
+        falls = self._services.deciding(policy)
+        if self._services.accounts.known:
+            falls |= {Stage.SENDER}
+        stages = waiting_stages(falls, policy)
         return stages | {Stage.SENDER} if early_limits(self._services, policy) else stages
 
     def learn(self, macros: Mapping[str, str]) -> None:
@@ -113,6 +118,13 @@ class Session:
         self._judged = None if probe else (envelope, policy, lost_s)
         self._early.end_message()
         self._forget()
+        blocked = (
+            None if probe else account_refusal(self._services, envelope, policy, Stage.CONTENT)
+        )
+        if blocked is not None:
+            self._judged = None
+            log_refusal(blocked)
+            return blocked.reply
         judging = judge_probe if probe else judge_message
         return await judging(self._services, message, envelope, self._inquirer, policy)
 

@@ -1,0 +1,321 @@
+"""Accounts: who they are, whom people trust, and whose mail is not taken; any number of processes
+use one file.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any, Final
+
+import msgspec
+
+from oborona.accounts.account import (
+    FULL_RATING,
+    Account,
+    AccountBlock,
+    AccountRecord,
+    AccountState,
+    Trust,
+)
+from oborona.accounts.store.rows import (
+    ACCOUNT_COLUMNS,
+    BLOCK_COLUMNS,
+    REGISTRATION_COLUMNS,
+    AccountDeed,
+    BlockedLogins,
+    DeedKind,
+    account_of,
+    block_of,
+)
+from oborona.accounts.store.schema import SHARED
+from oborona.errors import StoreError
+from oborona.stores.followed_store import FollowedStore
+
+MAX_REASON: Final = 200  # characters: it is told in a line of SMTP
+_PUT: Final = (
+    "INSERT INTO account VALUES (?, ?, ?, ?, ?, ?, '', 0, 0, '', 'open', 0, '', '', 0)"
+    " ON CONFLICT (id) DO UPDATE SET customer = excluded.customer, name = excluded.name,"
+    " since = excluded.since"
+)
+_BLOCK: Final = (
+    "UPDATE account SET state = ?, state_until = ?, state_why = ?, state_by = ?, incident = ?"
+    " WHERE id = ?"
+)
+_TRUST: Final = (
+    "UPDATE account SET trusted_by = ?, trusted_at = ?, trusted_until = ?, trusted_why = ?"
+    " WHERE id = ?"
+)
+
+
+class AccountStore(FollowedStore):
+    """One process's access to the file of accounts; see `FollowedStore`."""
+
+    shared = SHARED
+
+    def put(self, records: Sequence[AccountRecord], *, by: str, now: float) -> int:
+        """Write down accounts; all of them or none.
+
+        What is told of an account replaces what was known of it. Its rating, the trust in it and
+        its state stay, and so does its registration where none is told.
+
+        Args:
+            records: any number.
+            by: who does it.
+            now: Unix seconds.
+
+        Returns:
+            How many of them are new.
+
+        Raises:
+            StoreError: a login or network is another account's; nothing is done.
+        """
+        new = 0
+        with self.changing():
+            for record in records:
+                new += self._put(record, now)
+                self._log(record.id, AccountDeed(at=now, by=by, what=DeedKind.IMPORT))
+        return new
+
+    def find(self, name: str) -> Account | None:
+        """Return an account by its id, or by a login of it; None: there is none."""
+        with self.told():
+            key = self._id_of(name)
+            if key is None:
+                return None
+            (account,) = self._read("WHERE a.id = ?", (key,))
+            return account
+
+    def accounts(
+        self,
+        *,
+        now: float,
+        state: AccountState | None = None,
+        customer: str | None = None,
+        most: int = -1,
+    ) -> list[Account]:
+        """Return accounts in the order of their ids.
+
+        Args:
+            now: Unix seconds.
+            state: only those in it now.
+            customer: only his.
+            most: at most so many; -1 = all.
+        """
+        wanted: list[str] = []
+        values: list[Any] = []
+        if state is AccountState.OPEN:
+            wanted.append("(a.state = 'open' OR (a.state_until > 0 AND a.state_until <= ?))")
+            values.append(now)
+        elif state is not None:
+            wanted.append("a.state = ? AND (a.state_until = 0 OR a.state_until > ?)")
+            values += state, now
+        if customer is not None:
+            wanted.append("a.customer = ?")
+            values.append(customer)
+        where = f"WHERE {' AND '.join(wanted)} " if wanted else ""
+        with self.told():
+            return self._read(f"{where}ORDER BY a.id LIMIT ?", (*values, most))
+
+    def trust(self, account: str, trust: Trust) -> None:
+        """Note a person's trust in an account.
+
+        Raises:
+            StoreError: there is no such account; or as of `check_reason`.
+        """
+        check_reason(trust.why, trust.until)
+        deed = AccountDeed(
+            at=trust.at, by=trust.by, what=DeedKind.TRUST, until=trust.until, why=trust.why
+        )
+        with self.changing():
+            self._update(_TRUST, (trust.by, trust.at, trust.until, trust.why), account)
+            self._log(account, deed)
+
+    def untrust(self, account: str, *, by: str, why: str, now: float) -> None:
+        """Have nobody trust an account.
+
+        Raises:
+            StoreError: there is no such account; or as of `check_reason`.
+        """
+        check_reason(why, 0.0)
+        with self.changing():
+            self._update(_TRUST, ("", 0.0, 0.0, ""), account)
+            self._log(account, AccountDeed(at=now, by=by, what=DeedKind.UNTRUST, why=why))
+
+    def block(self, block: AccountBlock, *, now: float) -> None:
+        """Take no mail of an account; what was said before of its state is replaced.
+
+        Raises:
+            StoreError: there is no such account; or as of `check_reason`.
+        """
+        check_reason(block.why, block.until)
+        with self.changing():
+            self._block(block)
+            what = DeedKind.BAN if block.state is AccountState.BANNED else DeedKind.LIMIT
+            self._log(
+                block.account,
+                AccountDeed(at=now, by=block.by, what=what, until=block.until, why=block.why),
+            )
+
+    def unblock(self, account: str, *, by: str, why: str, now: float) -> AccountBlock | None:
+        """Take mail of an account again.
+
+        Returns:
+            Why it was not taken; None where it was, and nothing is done.
+        """
+        check_reason(why, 0.0)
+        with self.changing():
+            block = self._block_of(account)
+            if block is None or not block.in_force(now):
+                return None
+            self._open(account)
+            self._log(account, AccountDeed(at=now, by=by, what=DeedKind.UNBAN, why=why))
+        return block
+
+    def forget(self, account: str, *, now: float) -> bool:
+        """Drop all that is known of an account.
+
+        Returns:
+            Whether there was one.
+
+        Raises:
+            StoreError: its mail is not taken; forgotten, it would be.
+        """
+        with self.changing():
+            if self._id_of(account) != account:
+                return False
+            block = self._block_of(account)
+            if block is not None and block.in_force(now):
+                raise StoreError(f"{account} is {block.state}; unban it before it is forgotten")
+            for table in ("login", "network", "registration", "deed"):
+                self._db.execute(f"DELETE FROM {table} WHERE account = ?", (account,))  # noqa: S608 - names above
+            self._db.execute("DELETE FROM account WHERE id = ?", (account,))
+            self._db.execute(
+                "DELETE FROM customer WHERE id NOT IN"
+                " (SELECT customer FROM account WHERE customer IS NOT NULL)"
+            )
+        return True
+
+    def deeds(self, account: str) -> list[AccountDeed]:
+        """Return what people did to an account, oldest first."""
+        rows = self.rows(
+            "SELECT at, by, what, until, why FROM deed WHERE account = ? ORDER BY id", (account,)
+        )
+        return [
+            AccountDeed(at=at, by=by, what=DeedKind(what), until=until, why=why)
+            for at, by, what, until, why in rows
+        ]
+
+    def blocked(self, now: float) -> BlockedLogins:
+        """Return the logins whose mail is not taken, all of one moment."""
+        blocks: dict[str, AccountBlock] = {}
+        sql = (
+            f"SELECT login, {BLOCK_COLUMNS} FROM account JOIN login ON account = id"  # noqa: S608 - literals
+            " WHERE state <> 'open' AND (state_until = 0 OR state_until > ?)"
+        )
+        with self.rows_since(-1, changed="", whole=sql, now=now) as (number, rows):
+            for login, *row in rows:
+                block = block_of(tuple(row))
+                if block is not None:
+                    blocks[login] = block
+        return BlockedLogins(version=number, blocks=blocks)
+
+    def _put(self, record: AccountRecord, now: float) -> bool:
+        known = self._db.execute("SELECT 1 FROM account WHERE id = ?", (record.id,)).fetchone()
+        if record.customer is not None:
+            self._db.execute(
+                "INSERT INTO customer VALUES (?, ?, ?) ON CONFLICT (id) DO UPDATE"
+                " SET name = excluded.name, contact = excluded.contact",
+                msgspec.structs.astuple(record.customer),
+            )
+        customer = None if record.customer is None else record.customer.id
+        self._db.execute(_PUT, (record.id, customer, record.name, record.since, now, FULL_RATING))
+        self._own("login", [(login,) for login in record.logins], record.id)
+        self._own("network", [(of.network, of.role.value) for of in record.networks], record.id)
+        if record.registration is not None:
+            self._db.execute(
+                "INSERT OR REPLACE INTO registration VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                (record.id, *msgspec.structs.astuple(record.registration)),
+            )
+        return known is None
+
+    def _own(self, table: str, rows: Sequence[tuple[str, ...]], account: str) -> None:
+        """Have logins or networks that are an account's, and no others of it."""
+        self._db.execute(f"DELETE FROM {table} WHERE account = ?", (account,))  # noqa: S608 - names of ours
+        for key, *rest in rows:
+            owner = self._db.execute(
+                f"SELECT account FROM {table} WHERE {table} = ?",  # noqa: S608 - names of ours
+                (key,),
+            ).fetchone()
+            if owner is not None:
+                raise StoreError(f"{table} {key!r} of {account!r} is of {owner[0]!r}")
+            marks = ", ".join("?" * (2 + len(rest)))
+            self._db.execute(f"INSERT INTO {table} VALUES ({marks})", (key, account, *rest))  # noqa: S608 - names of ours
+
+    def _read(self, where: str, values: Sequence[Any]) -> list[Account]:
+        rows = self._db.execute(
+            f"SELECT {ACCOUNT_COLUMNS} FROM account a LEFT JOIN customer c ON c.id = a.customer"  # noqa: S608 - literals
+            f" {where}",
+            values,
+        ).fetchall()
+        return [
+            account_of(
+                row,
+                self._db.execute(
+                    "SELECT login FROM login WHERE account = ? ORDER BY login", row[:1]
+                ).fetchall(),
+                self._db.execute(
+                    "SELECT network, role FROM network WHERE account = ? ORDER BY network", row[:1]
+                ).fetchall(),
+                self._db.execute(
+                    f"SELECT {REGISTRATION_COLUMNS} FROM registration WHERE account = ?",  # noqa: S608 - names of columns
+                    row[:1],
+                ).fetchone(),
+            )
+            for row in rows
+        ]
+
+    def _id_of(self, name: str) -> str | None:
+        row = self._db.execute(
+            "SELECT id FROM account WHERE id = ?1"
+            " UNION ALL SELECT account FROM login WHERE login = ?2 LIMIT 1",
+            (name, name.lower()),
+        ).fetchone()
+        return None if row is None else str(row[0])
+
+    def _block_of(self, account: str) -> AccountBlock | None:
+        row = self._db.execute(
+            f"SELECT {BLOCK_COLUMNS} FROM account WHERE id = ?",  # noqa: S608 - names of columns
+            (account,),
+        ).fetchone()
+        return None if row is None else block_of(row)
+
+    def _block(self, block: AccountBlock) -> None:
+        self._update(
+            _BLOCK, (block.state, block.until, block.why, block.by, block.incident), block.account
+        )
+
+    def _open(self, account: str) -> None:
+        self._update(_BLOCK, (AccountState.OPEN, 0.0, "", "", 0), account)
+
+    def _update(self, sql: str, values: tuple[Any, ...], account: str) -> None:
+        if not self._db.execute(sql, (*values, account)).rowcount:
+            raise StoreError(f"there is no account {account!r}")
+
+    def _log(self, account: str, deed: AccountDeed) -> None:
+        self._db.execute(
+            "INSERT INTO deed (account, at, by, what, until, why) VALUES (?, ?, ?, ?, ?, ?)",
+            (account, deed.at, deed.by, deed.what, deed.until, deed.why),
+        )
+
+
+def check_reason(why: str, until: float) -> None:
+    """Refuse what no file should hold.
+
+    Raises:
+        StoreError: a reason is too long or can't be printed, or a time is none.
+    """
+    if len(why) > MAX_REASON or not why.isprintable():
+        raise StoreError(f"a reason is one line of at most {MAX_REASON} printable characters")
+    if not (math.isfinite(until) and until >= 0):
+        raise StoreError("a time is none")

@@ -1,0 +1,1 @@
+"""`oborona account`: who sends from here, and what they may do."""

@@ -1,0 +1,89 @@
+"""An account is banned while several workers take mail behind a real Postfix: refused within a
+second by all of them, and let in again.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+
+import pytest
+
+from oborona.stores.followed_store import LOOK_S
+from tests.peers.dns import Zones
+from tests.whole.gate import Gate, eventually
+
+WORKERS = 3
+JOE, ANN = "joe@example.test", "ann@example.test"
+MANY = 24  # connections: each worker has had some
+SLACK_S = 20.0  # a busy machine
+
+
+@pytest.fixture(scope="module")
+def gate() -> Iterator[Gate]:
+    with Zones() as dns, Gate(dns.setting, settings={"worker.processes": WORKERS}) as running:
+        told = running.folder / "accounts.jsonl"
+        told.write_text("".join(json.dumps({"account": login}) + "\n" for login in (JOE, ANN)))
+        account(running, "import", str(told))
+        yield running
+
+
+def account(gate: Gate, *words: str) -> str:
+    done = gate.oborona.run("account", *words)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def taken(gate: Gate) -> int:
+    return len(gate.oborona.of_workers(gate.events("states of accounts changed")))
+
+
+def in_all_workers(gate: Gate, *words: str) -> None:
+    """Run a command, and wait until every worker has taken what it changed."""
+    before = taken(gate)
+    account(gate, *words)
+    eventually(lambda: taken(gate) >= before + WORKERS, SLACK_S)
+
+
+def replies(gate: Gate, login: str) -> set[str]:
+    return {
+        gate.send("9.3.0.1", sender=login, login=login, submission=True)[-1][:9]
+        for _ in range(MANY)
+    }
+
+
+def test_a_ban_is_in_force_and_undone_in_every_worker(gate: Gate) -> None:
+    assert {reply[:3] for reply in replies(gate, JOE)} == {"250"}
+    in_all_workers(gate, "ban", JOE, "--reason", "a password was stolen")
+    assert replies(gate, JOE) == {"550 5.7.1"}
+    reply = gate.send("9.3.0.1", sender=JOE, login=JOE, submission=True)[-1]
+    assert "Sending is blocked: a password was stolen, reference " in reply
+    verdict = gate.verdict(reply)
+    assert (verdict["stage"], verdict["decided_by"]) == ("sender", "account-banned")
+    assert {reply[:3] for reply in replies(gate, ANN)} == {"250"}, "another account"
+    assert {line[:3] for line in (gate.send("9.3.0.1", sender=JOE)[-1],)} == {"250"}, (
+        "without a proved login there is no account"
+    )
+    in_all_workers(gate, "unban", JOE, "--reason", "it was changed")
+    assert {reply[:3] for reply in replies(gate, JOE)} == {"250"}
+    assert 2 * LOOK_S <= 1.0, "every worker has looked within a second"
+
+
+def test_a_limit_puts_off_and_says_until_when(gate: Gate) -> None:
+    in_all_workers(gate, "limit", JOE, "--reason", "too many recipients", "--for", "1h")
+    reply = gate.send("9.3.0.1", sender=JOE, login=JOE, submission=True)[-1]
+    assert reply.startswith("451 4.7.1 Sending is limited until ")
+    assert ": too many recipients, reference " in reply
+    in_all_workers(gate, "unban", JOE, "--reason", "enough")
+
+
+def test_a_file_that_is_damaged_stops_no_mail_and_what_was_known_stays(gate: Gate) -> None:
+    in_all_workers(gate, "ban", JOE, "--reason", "a password was stolen")
+    path = gate.oborona.state / "accounts.db"
+    for name in (path, path.with_name(path.name + "-wal"), path.with_name(path.name + "-shm")):
+        if name.exists():
+            name.rename(name.with_name(f"{name.name}.gone"))
+    path.write_bytes(b"SQLite format 3\0" + b"\xff" * 4096)
+    eventually(lambda: len(gate.events("states of accounts stay as they were")) >= WORKERS, SLACK_S)
+    assert replies(gate, JOE) == {"550 5.7.1"}
+    assert {reply[:3] for reply in replies(gate, ANN)} == {"250"}
