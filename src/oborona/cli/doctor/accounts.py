@@ -1,4 +1,4 @@
-"""What `oborona doctor` says of accounts: how many are stopped, and whether the file can be used."""
+"""What `oborona doctor` says of accounts: how many are stopped, and whether the file works."""
 
 from __future__ import annotations
 
