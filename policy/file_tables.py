@@ -10,6 +10,7 @@ from typing import Annotated, Any, Final
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
+from oborona.policy.account_tests import ACCOUNT_TESTS
 from oborona.policy.brand_table import BRANDS
 from oborona.policy.dns_lists import DNS_LISTS
 from oborona.policy.engine_table import EnginesTable
@@ -52,6 +53,7 @@ LISTED: Final = (
     BRANDS,
     OWN_PEOPLE,
     LIMITS,
+    ACCOUNT_TESTS,
 )
 SORTS: Final = (RULES, CONDITIONS, GROUPS, *LISTED)
 SINGLE: Final[Mapping[str, type[msgspec.Struct]]] = {
@@ -144,4 +146,8 @@ class PolicyFile(msgspec.Struct, frozen=True, kw_only=True):
     ) = UNSET
     limit: (
         Annotated[list[Any], Meta(extra={"allowed": "tables, each under [[limit]]"})] | UnsetType
+    ) = UNSET
+    account_test: (
+        Annotated[list[Any], Meta(extra={"allowed": "tables, each under [[account_test]]"})]
+        | UnsetType
     ) = UNSET

@@ -15,6 +15,7 @@ from typing import Any, Final
 import msgspec
 
 from oborona.errors import PolicyError
+from oborona.policy.account_tests import NO_ACCOUNT_TESTS, AccountTests
 from oborona.policy.brands import Brands
 from oborona.policy.engine_table import EnginesTable
 from oborona.policy.expression import CompiledRules, FactSchema, ToCode, code_of, compile_rules
@@ -82,6 +83,7 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True):
     people: OwnPeople  # the site's own; those switched on
     limits: tuple[Limit, ...]  # on outgoing mail; those switched on
     compiled: CompiledRules
+    account_tests: AccountTests = NO_ACCOUNT_TESTS
     scripts: Scripts | None = None  # None: there are none
     means: bytes  # all of it as JSON; equal for policies that judge alike
     version: str  # of what it means, wherever and however that is written: `oborona.policy.version`
@@ -254,6 +256,7 @@ def _load(
         brands=merged.brands,
         people=merged.people,
         limits=merged.limits,
+        account_tests=merged.account_tests,
         compiled=compiled,
         scripts=bound,
         means=means,

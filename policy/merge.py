@@ -8,6 +8,12 @@ from typing import Any, Final
 import msgspec
 
 from oborona.errors import PolicyError
+from oborona.policy.account_tests import (
+    ACCOUNT_TESTS,
+    NO_ACCOUNT_TESTS,
+    AccountTests,
+    account_tests,
+)
 from oborona.policy.brand_table import BRANDS
 from oborona.policy.brands import Brands, brands
 from oborona.policy.dns_lists import DNS_LISTS, dns_list
@@ -90,6 +96,7 @@ class MergedPolicy(msgspec.Struct, frozen=True, kw_only=True):
     brands: Brands
     people: OwnPeople
     limits: tuple[Limit, ...]  # those switched on
+    account_tests: AccountTests
     origins: Mapping[str, str]  # as of `Policy`
     lists: Mapping[str, Any]
     # names of rules and lists that can't be used, and may be named all the same
@@ -194,6 +201,9 @@ def merge_what_is_right(
         traps = traps_table(single["traps"])
     with faults:
         engines = engines_table(single["engines"])
+    of_accounts = NO_ACCOUNT_TESTS
+    with faults:
+        of_accounts = account_tests(named.tables[ACCOUNT_TESTS.key].values())
     with faults:
         outgoing = outgoing_table(single["outgoing"], verdict)
     with faults:
@@ -233,6 +243,7 @@ def merge_what_is_right(
             filter(None, faults.each(own_person, named.tables[OWN_PEOPLE.key].values()))
         ),
         limits=tuple(filter(None, faults.each(limit_of, named.tables[LIMITS.key].values()))),
+        account_tests=of_accounts,
         origins=origins,
         lists=lists,
         broken=frozenset().union(*broken.values(), *map(frozenset, named.tables.values()))

@@ -116,6 +116,15 @@ def meaning_of(
             if merged.limits
             else {}
         ),
+        "account_test": {
+            test.name: {
+                **_fields(test, {"when"}),
+                "when": plain(test.when),
+                "lasts_s": merged.account_tests.lasts_s[test.name],
+            }
+            for test in merged.account_tests.rules
+            if test.enabled
+        },
         "signature_list": {
             source.pattern.id: {
                 **_fields(source.pattern),

@@ -23,7 +23,8 @@ MAY_IMPORT = {
     "journal": {"message", "reputation", "counters", "policy"},
     "feedback": PURE_ROOMS | {"policy", "metrics"},
     "recheck": PURE_ROOMS | {"policy", "metrics", "journal"},
-    "accounts": {"message", "reputation", "counters", "policy", "metrics", "telemetry", "stores"},
+    "accounts": {"message", "reputation", "counters", "metrics", "telemetry"}
+    | {"stores", "policy", "config"},
     "counter_load": {"counters"},
     "stores": {"message", "reputation", "counters", "policy", "metrics", "config", "telemetry"}
     | {"journal", "feedback", "recheck"},

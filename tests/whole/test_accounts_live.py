@@ -5,6 +5,7 @@ second by all of them, and let in again.
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Iterator
 
 import pytest
@@ -14,14 +15,19 @@ from tests.peers.dns import Zones
 from tests.whole.gate import Gate, eventually
 
 WORKERS = 3
-JOE, ANN = "joe@example.test", "ann@example.test"
+JOE, ANN, BAD = "joe@example.test", "ann@example.test", "bad@example.test"
 MANY = 24  # connections: each worker has had some
 SLACK_S = 20.0  # a busy machine
 
 
 @pytest.fixture(scope="module")
 def gate() -> Iterator[Gate]:
-    with Zones() as dns, Gate(dns.setting, settings={"worker.processes": WORKERS}) as running:
+    with (
+        Zones() as dns,
+        Gate(
+            dns.setting, settings={"worker.processes": WORKERS, "inspector.mode": "live"}
+        ) as running,
+    ):
         told = running.folder / "accounts.jsonl"
         told.write_text("".join(json.dumps({"account": login}) + "\n" for login in (JOE, ANN)))
         account(running, "import", str(told))
@@ -75,6 +81,35 @@ def test_a_limit_puts_off_and_says_until_when(gate: Gate) -> None:
     assert reply.startswith("451 4.7.1 Sending is limited until ")
     assert ": too many recipients, reference " in reply
     in_all_workers(gate, "unban", JOE, "--reason", "enough")
+
+
+def test_an_excess_of_a_bad_account_bans_it_and_people_are_told(gate: Gate) -> None:
+    now = time.time()
+    bad = {"country": "US", "phone": "+49 30 901820", "mail": "x@mailinator.com"}
+    bad |= {"payment": "paypal", "payment_country": "BR"}
+    told = gate.folder / "bad.jsonl"
+    told.write_text(json.dumps({"account": BAD, "since": now - 3600, "registration": bad}))
+    account(gate, "import", str(told))
+    assert replies(gate, BAD) != {"550 5.7.1"}
+    excess = {"account": BAD, "limit": "HOURLY_RECIPIENTS", "metric": "recipients"}
+    excess |= {"window": "hour", "value": 900, "most": 200, "at": now}
+    told.write_text(json.dumps(excess))
+    before = taken(gate)
+    done = gate.oborona.run("incident", "report", str(told))
+    assert done.returncode == 0, done.stderr
+    eventually(lambda: taken(gate) >= before + WORKERS, SLACK_S)
+    assert replies(gate, BAD) == {"550 5.7.1"}
+    eventually(lambda: bool(gate.events("alert")), SLACK_S)
+    (alert,) = gate.events("alert")
+    assert alert["kind"] == "incident"
+    assert alert["title"] == f"incident 1: {BAD} is over HOURLY_RECIPIENTS"
+    assert "oborona incident close 1 --spam" in str(alert["text"])
+    line = 'oborona_incidents_total{line="ban",metric="recipients"} 1'
+    eventually(lambda: line in gate.oborona.run("metrics").stdout, SLACK_S, every_s=0.5)
+    before = taken(gate)
+    assert gate.oborona.run("incident", "undo", "1").returncode == 0
+    eventually(lambda: taken(gate) >= before + WORKERS, SLACK_S)
+    assert "550 5.7.1" not in replies(gate, BAD)
 
 
 def test_a_file_that_is_damaged_stops_no_mail_and_what_was_known_stays(gate: Gate) -> None:

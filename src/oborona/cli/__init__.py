@@ -47,6 +47,7 @@ _COMMANDS: Final = {
     "reputation": "reputation.command",
     "recheck": "recheck.command",
     "account": "account.command",
+    "incident": "incident.command",
     "flows": "flows.command",
     "outgoing": "outgoing.command",
     "export": "export",

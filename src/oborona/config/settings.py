@@ -25,6 +25,7 @@ from oborona.config.flows import FlowSettings
 from oborona.config.geoip import GeoIpSettings
 from oborona.config.headers import HeaderSettings
 from oborona.config.http import HttpSettings
+from oborona.config.inspector import InspectorSettings
 from oborona.config.intake import IntakeSettings
 from oborona.config.learning import LearningSettings
 from oborona.config.mailboxes import MailboxSettings
@@ -418,6 +419,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     mailboxes: MailboxSettings = MailboxSettings()
     export: ExportSettings = ExportSettings()
     flows: FlowSettings = FlowSettings()
+    inspector: InspectorSettings = InspectorSettings()
     confine: ConfinementSettings = ConfinementSettings()
     log: LogSettings = LogSettings()
 
@@ -448,6 +450,7 @@ SECTIONS: Final[dict[str, type[msgspec.Struct]]] = {
     "mailboxes": MailboxSettings,
     "export": ExportSettings,
     "flows": FlowSettings,
+    "inspector": InspectorSettings,
     "confine": ConfinementSettings,
     "log": LogSettings,
 }

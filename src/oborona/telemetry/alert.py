@@ -14,6 +14,7 @@ class AlertKind(StrEnum):
     WAVE = "wave"  # many messages were moved in a short time
     CAMPAIGN = "campaign"  # many messages alike were seen in a short time
     RUNAWAY = "runaway"  # a policy was about to move more than its share of mail, and was stopped
+    INCIDENT = "incident"  # an account went over a limit, and a person is to look
     TEST = "test"  # somebody wanted to see whether alerts arrive
 
 

@@ -117,3 +117,16 @@ def test_what_can_not_be_kept_or_told_is_refused(state: Path, words: tuple[str, 
 
 def test_without_a_file_there_is_no_account(tmp_path: Path) -> None:
     assert "no account was imported yet" in run(tmp_path, "list", status=74).stderr
+
+
+def test_a_rating_is_explained(state: Path) -> None:
+    told = {"account": "bad", "registration": {"country": "US", "phone": "+49 30 901820"}}
+    run(state, "import", "-", given=json.dumps(told).encode())
+    assert shown(state, "bad")["rating"] == 85
+    explained = json.loads(run(state, "explain", "bad", "--json").stdout)
+    assert explained["rating"] == explained["stored"] == 85
+    assert explained["facts"]["registration.phone_country"] == "DE"
+    assert [one["after"] for one in explained["changes"]] == [85]
+    text = run(state, "explain", "bad").stdout
+    assert "-15 PHONE_ELSEWHERE: the telephone is of DE, the address of US" in text
+    assert "nothing speaks against it" in run(state, "explain", "joe").stdout

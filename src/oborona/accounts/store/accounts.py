@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from ipaddress import ip_network
 from typing import Any, Final
 
 import msgspec
@@ -33,6 +34,11 @@ from oborona.errors import StoreError
 from oborona.stores.followed_store import FollowedStore
 
 MAX_REASON: Final = 200  # characters: it is told in a line of SMTP
+OF_ACCOUNT: Final = (
+    "login", "network", "registration", "penalty", "rating_change", "incident", "deed",
+)  # fmt: skip
+"""Tables that go with an account."""
+V4_PREFIX, V6_PREFIX = 24, 48  # bits: whoever registers many accounts has one such network
 _PUT: Final = (
     "INSERT INTO account VALUES (?, ?, ?, ?, ?, ?, '', 0, 0, '', 'open', 0, '', '', 0)"
     " ON CONFLICT (id) DO UPDATE SET customer = excluded.customer, name = excluded.name,"
@@ -187,7 +193,11 @@ class AccountStore(FollowedStore):
             block = self._block_of(account)
             if block is not None and block.in_force(now):
                 raise StoreError(f"{account} is {block.state}; unban it before it is forgotten")
-            for table in ("login", "network", "registration", "deed"):
+            self._db.execute(
+                "DELETE FROM action WHERE incident IN (SELECT id FROM incident WHERE account = ?)",
+                (account,),
+            )
+            for table in OF_ACCOUNT:
                 self._db.execute(f"DELETE FROM {table} WHERE account = ?", (account,))  # noqa: S608 - names above
             self._db.execute("DELETE FROM account WHERE id = ?", (account,))
             self._db.execute(
@@ -234,8 +244,12 @@ class AccountStore(FollowedStore):
         self._own("network", [(of.network, of.role.value) for of in record.networks], record.id)
         if record.registration is not None:
             self._db.execute(
-                "INSERT OR REPLACE INTO registration VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-                (record.id, *msgspec.structs.astuple(record.registration)),
+                "INSERT OR REPLACE INTO registration VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                (
+                    record.id,
+                    *msgspec.structs.astuple(record.registration),
+                    registration_network(record.registration.address),
+                ),
             )
         return known is None
 
@@ -307,6 +321,14 @@ class AccountStore(FollowedStore):
             "INSERT INTO deed (account, at, by, what, until, why) VALUES (?, ?, ?, ?, ?, ?)",
             (account, deed.at, deed.by, deed.what, deed.until, deed.why),
         )
+
+
+def registration_network(address: str) -> str:
+    """Return the network that an account was registered from; empty where it is not known."""
+    if not address:
+        return ""
+    bits = V6_PREFIX if ":" in address else V4_PREFIX
+    return str(ip_network(f"{address}/{bits}", strict=False))
 
 
 def check_reason(why: str, until: float) -> None:

@@ -5,6 +5,10 @@
     login         SASL logins, each of one account
     network       networks whose machines are an account's
     registration  how an account came to be: personal data
+    penalty       what speaks against an account, as it was rated last
+    rating_change how its rating went
+    incident      excesses of accounts, with what shows them, what was decided, and what people said
+    action        what is done because of an incident, written in its transaction: an outbox
     deed          what people did to accounts, when and why
     version       one row: how many changes there were that workers follow
 
@@ -78,9 +82,34 @@ MIGRATIONS: Final = (
             user_name TEXT NOT NULL,
             payment TEXT NOT NULL,
             payment_country TEXT NOT NULL,
-            source TEXT NOT NULL
+            source TEXT NOT NULL,
+            network TEXT NOT NULL         -- of the address: IPv4 /24, IPv6 /48; empty: not known
         ) WITHOUT ROWID
         """,
+        "CREATE INDEX registration_network ON registration (network, time) WHERE network <> ''",
+        """
+        CREATE TABLE penalty (
+            account TEXT NOT NULL REFERENCES account (id),
+            test TEXT NOT NULL,
+            points INTEGER NOT NULL,
+            say TEXT NOT NULL,
+            mode TEXT NOT NULL,           -- live, shadow
+            at REAL NOT NULL,             -- when it was first found, Unix seconds
+            until REAL NOT NULL,          -- 0: while the condition holds
+            PRIMARY KEY (account, test)
+        ) WITHOUT ROWID
+        """,
+        """
+        CREATE TABLE rating_change (
+            id INTEGER PRIMARY KEY AUTOINCREMENT,
+            account TEXT NOT NULL REFERENCES account (id),
+            at REAL NOT NULL,             -- Unix seconds
+            before INTEGER NOT NULL,
+            after INTEGER NOT NULL,
+            say TEXT NOT NULL             -- the tests whose penalties are in force
+        )
+        """,
+        "CREATE INDEX rating_change_account ON rating_change (account)",
         """
         CREATE TABLE deed (
             id INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -93,6 +122,50 @@ MIGRATIONS: Final = (
         )
         """,
         "CREATE INDEX deed_account ON deed (account)",
+        """
+        CREATE TABLE incident (
+            id INTEGER PRIMARY KEY AUTOINCREMENT,
+            account TEXT NOT NULL REFERENCES account (id),
+            address TEXT NOT NULL,
+            "limit" TEXT NOT NULL,
+            metric TEXT NOT NULL,
+            "window" TEXT NOT NULL,
+            opened REAL NOT NULL,         -- Unix seconds
+            last REAL NOT NULL,           -- of the latest excess
+            excesses INTEGER NOT NULL,
+            value REAL NOT NULL,          -- the largest
+            most REAL NOT NULL,
+            usual REAL,
+            "then" TEXT NOT NULL,         -- what the limit itself did
+            rating INTEGER NOT NULL,
+            line TEXT NOT NULL,           -- trusted, confident, duty, ban
+            say TEXT NOT NULL,
+            evidence TEXT NOT NULL,       -- JSON
+            idents TEXT NOT NULL,         -- JSON: of the journal
+            taken_by TEXT NOT NULL,
+            verdict TEXT NOT NULL,        -- spam, not-spam; empty: open
+            verdict_by TEXT NOT NULL,
+            closed REAL NOT NULL,
+            note TEXT NOT NULL
+        )
+        """,
+        "CREATE INDEX incident_account ON incident (account, last)",
+        "CREATE INDEX incident_opened ON incident (opened)",
+        """
+        CREATE TABLE action (
+            id INTEGER PRIMARY KEY AUTOINCREMENT,
+            incident INTEGER NOT NULL REFERENCES incident (id),
+            kind TEXT NOT NULL,           -- alert, limit, ban
+            target TEXT NOT NULL,         -- the account
+            state TEXT NOT NULL,          -- wanted, done, shadow, undone
+            wanted_at REAL NOT NULL,
+            done_at REAL NOT NULL,
+            undone_by TEXT NOT NULL
+        )
+        """,
+        "CREATE INDEX action_incident ON action (incident)",
+        "CREATE INDEX action_kind ON action (kind, wanted_at)",
+        "CREATE INDEX action_wanted ON action (id) WHERE state = 'wanted'",
         "CREATE TABLE version (number INTEGER NOT NULL)",
         "INSERT INTO version VALUES (0)",
     ),

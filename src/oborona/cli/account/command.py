@@ -11,6 +11,7 @@ from rich.table import Table
 from oborona.accounts.account import Account, AccountState
 from oborona.accounts.store.rows import AccountDeed
 from oborona.cli.account.deeds import ban, limit, trust, unban, untrust
+from oborona.cli.account.explain import explain
 from oborona.cli.account.registrations import import_
 from oborona.cli.account.store import account_named, account_object, open_accounts, shown_time
 from oborona.cli.context import CliContext, pass_cli_context
@@ -110,7 +111,7 @@ def forget(context: CliContext, name: str, yes: bool, as_json: bool) -> None:
         echo(plain(f"{found.id} is forgotten"))
 
 
-for command in (import_, trust, untrust, limit, ban, unban):
+for command in (import_, explain, trust, untrust, limit, ban, unban):
     account.add_command(command)
 
 

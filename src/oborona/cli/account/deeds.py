@@ -17,7 +17,12 @@ from oborona.cli.output import echo, echo_json
 from oborona.cli.terminal import plain
 
 
-def _one_line(_ctx: click.Context, _param: click.Parameter, text: str) -> str:
+def one_line(_ctx: click.Context, _param: click.Parameter, text: str) -> str:
+    """Return a text that the file of accounts can hold; a callback of options.
+
+    Raises:
+        click.BadParameter: it can't.
+    """
     if not text.strip() or not text.isprintable() or len(text) > MAX_REASON:
         raise click.BadParameter(f"one line of printable text, of at most {MAX_REASON} characters")
     return text.strip()
@@ -25,12 +30,12 @@ def _one_line(_ctx: click.Context, _param: click.Parameter, text: str) -> str:
 
 _json = click.option("--json", "as_json", is_flag=True, help="The account, as one JSON object.")
 _noted = click.option(
-    "--reason", required=True, callback=_one_line, help="Why: it is kept with your name."
+    "--reason", required=True, callback=one_line, help="Why: it is kept with your name."
 )
 _told = click.option(
     "--reason",
     required=True,
-    callback=_one_line,
+    callback=one_line,
     help="Why: it is kept with your name, and the sender is told. ASCII, or it is not told.",
 )
 

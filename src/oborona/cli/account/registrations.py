@@ -11,6 +11,7 @@ import click
 
 from oborona.accounts.account import AccountRecord
 from oborona.accounts.import_lines import LINE_OCTETS, WrongAccount, parse_account_line
+from oborona.accounts.store.ratings import rate_account
 from oborona.cli.account.store import open_accounts
 from oborona.cli.context import CliContext, pass_cli_context
 from oborona.cli.invoking_user import invoking_user
@@ -41,19 +42,26 @@ def import_(context: CliContext, file: IO[bytes], as_json: bool) -> None:
         if wrong <= TOLD:
             click.echo(f"oborona: line {number}: {text}", err=True)
 
+    tests = context.policy().account_tests
     with open_accounts(context, make=True) as store:
         records = _records(file, fault)
         while batch := list(islice(records, BATCH)):
+            put = [record for _, record in batch]
             try:
-                new += store.put([record for _, record in batch], by=by, now=now)
-                imported += len(batch)
+                new += store.put(put, by=by, now=now)
             except StoreError:  # one of them is wrong: which?
+                put.clear()
                 for number, record in batch:
                     try:
                         new += store.put([record], by=by, now=now)
-                        imported += 1
+                        put.append(record)
                     except StoreError as error:
                         fault(number, str(error))
+            imported += len(put)
+            for record in put:
+                account = store.find(record.id)
+                if account is not None:
+                    rate_account(store, account, tests, now)
     if as_json:
         echo_json({"imported": imported, "new": new, "wrong": wrong})
     else:

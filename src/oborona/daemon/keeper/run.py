@@ -5,14 +5,20 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+import time
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
+from typing import Final
 
+from oborona import state_files
 from oborona.config import Settings
 from oborona.daemon.keeper.journal import keep_journal
 from oborona.heartbeat import beat_forever
 from oborona.policy.load_cache import PolicyCache
+
+ACCOUNTS_S: Final = 5.0  # between looks whether the site has accounts
+ALERT_GRACE_S: Final = 3.0  # at the end, for an alert that is on its way
 
 
 def run_keeper(
@@ -58,7 +64,29 @@ async def _main(
         second = open_recheck(settings, name, state, before)
         look = partial(second.run, stop)
     alive = asyncio.create_task(beat_forever())
+    acting = asyncio.create_task(_act_on_incidents(settings, name, state))
     try:
         await keep_journal(settings, state, stop, ready, look)
     finally:
+        acting.cancel()
+        await asyncio.gather(acting, return_exceptions=True)
         alive.cancel()
+
+
+async def _act_on_incidents(settings: Settings, name: str, state: Path) -> None:
+    """Do what follows from incidents, for ever, once the site has accounts."""
+    while True:
+        if (state / state_files.ACCOUNTS).exists():
+            break
+        await asyncio.sleep(ACCOUNTS_S)
+    # a site without accounts has a smaller keeper
+    from oborona.daemon.alarm.alarm import open_alarm  # noqa: PLC0415
+    from oborona.daemon.keeper.account_actions import AccountActions  # noqa: PLC0415
+
+    alarm = open_alarm(settings, name, time.time)
+    actions = AccountActions(state, alarm, time.time)
+    try:
+        await actions.run()
+    finally:
+        await alarm.close(ALERT_GRACE_S)
+        actions.close()

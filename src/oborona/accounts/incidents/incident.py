@@ -1,0 +1,75 @@
+"""Incidents, and the actions that follow from them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import StrEnum
+
+import msgspec
+
+from oborona.accounts.inspector.decision import IncidentLine
+
+
+class IncidentVerdict(StrEnum):
+    """What a person said of an incident."""
+
+    SPAM = "spam"
+    NOT_SPAM = "not-spam"
+
+
+class ActionKind(StrEnum):
+    """What is done because of an incident."""
+
+    ALERT = "alert"
+    LIMIT = "limit"
+    BAN = "ban"
+
+
+class ActionState(StrEnum):
+    """How far an action is."""
+
+    WANTED = "wanted"  # the keeper does it
+    DONE = "done"
+    SHADOW = "shadow"  # it would have been done
+    UNDONE = "undone"
+
+
+class IncidentAction(msgspec.Struct, frozen=True, kw_only=True):
+    """One action; its id is the same each time that it is tried."""
+
+    id: int
+    incident: int
+    kind: ActionKind
+    target: str  # the account
+    state: ActionState
+    wanted_at: float  # Unix seconds
+    done_at: float = 0.0
+    undone_by: str = ""
+
+
+class Incident(msgspec.Struct, frozen=True, kw_only=True):
+    """An account that went over one limit, once or several times within its window."""
+
+    id: int
+    account: str
+    address: str
+    limit: str
+    metric: str
+    window: str
+    opened: float  # Unix seconds
+    last: float  # of the latest excess
+    excesses: int
+    value: float  # the largest
+    most: float
+    usual: float | None
+    then: str
+    rating: int  # of that moment
+    line: IncidentLine
+    say: str  # what was decided, in words
+    evidence: Mapping[str, object]
+    idents: tuple[int, ...]
+    taken_by: str = ""
+    verdict: IncidentVerdict | None = None  # None: nobody has closed it
+    verdict_by: str = ""
+    closed: float = 0.0
+    note: str = ""

@@ -1,0 +1,1 @@
+"""The inspector: what becomes of an account that went over a limit."""

@@ -1,0 +1,1 @@
+"""What speaks against an account, and the rating that is left."""

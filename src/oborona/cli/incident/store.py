@@ -1,0 +1,84 @@
+"""Incidents as commands open and show them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import click
+import msgspec
+
+from oborona import state_files
+from oborona.accounts.incidents.incident import Incident, IncidentAction
+from oborona.accounts.incidents.store import IncidentStore
+from oborona.cli.account.store import shown_time
+from oborona.cli.context import CliContext
+from oborona.cli.owner import as_owner_of
+from oborona.ident import to_text
+
+
+@contextmanager
+def open_incidents(context: CliContext, *, make: bool = False) -> Iterator[IncidentStore]:
+    """Open the file of accounts as the daemon's user.
+
+    Args:
+        context: whose state folder it lies in.
+        make: begin one where there is none.
+
+    Raises:
+        StoreError: it can't be used; without `make`, there is none.
+    """
+    if not context.state.is_dir():
+        raise click.UsageError(
+            f"{context.state}: there is no state folder; has Oborona run with these settings?"
+        )
+    with (
+        as_owner_of(context.state),
+        IncidentStore(context.state / state_files.ACCOUNTS, make=make) as opened,
+    ):
+        yield opened
+
+
+def incident_named(store: IncidentStore, ident: int) -> Incident:
+    """Return an incident; where there is none, the command ends and says so."""
+    incident = store.incident(ident)
+    if incident is None:
+        click.echo(f"there is no incident {ident}", err=True)
+        click.get_current_context().exit(1)
+    return incident
+
+
+def incident_object(incident: Incident) -> dict[str, Any]:
+    """Return an incident as `--json` shows it."""
+    shown: dict[str, Any] = msgspec.to_builtins(incident)
+    return shown | {"idents": [to_text(ident) for ident in incident.idents]}
+
+
+def incident_lines(incident: Incident, actions: list[IncidentAction]) -> list[str]:
+    """Return an incident for people."""
+    usual = f", usually {incident.usual:g}" if incident.usual is not None else ""
+    closed = (
+        f"{incident.verdict} by {incident.verdict_by} at {shown_time(incident.closed)}"
+        if incident.verdict
+        else f"open{f', taken by {incident.taken_by}' if incident.taken_by else ''}"
+    )
+    told = {
+        "account": incident.account,
+        "address": incident.address,
+        "limit": f"{incident.limit}: {incident.value:g} {incident.metric} of {incident.most:g}"
+        f" ({incident.window}){usual}",
+        "opened": shown_time(incident.opened),
+        "last": f"{shown_time(incident.last)}, {incident.excesses} excesses",
+        "the limit did": incident.then,
+        "decided": incident.say,
+        "note": incident.note,
+        "messages": " ".join(map(to_text, incident.idents)),
+    }
+    lines = [f"incident {incident.id}  {incident.line}, {closed}"]
+    lines += [f"  {name}: {value}" for name, value in told.items() if value]
+    lines += [f"  {name}: {value}" for name, value in incident.evidence.items()]
+    for action in actions:
+        undone = f" by {action.undone_by}" if action.undone_by else ""
+        lines.append(f"  {shown_time(action.wanted_at)} {action.kind}: {action.state}{undone}")
+    return lines

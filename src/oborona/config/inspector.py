@@ -1,0 +1,58 @@
+"""Settings of the inspector, which judges accounts that went over a limit."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+import msgspec
+from msgspec import Meta
+
+
+class InspectorSettings(msgspec.Struct, frozen=True, kw_only=True):
+    """What becomes of accounts of ours that go over a limit (docs/people/incidents.md)."""
+
+    mode: Annotated[
+        Literal["shadow", "live"],
+        Meta(
+            description="shadow: what would be done is written down and told, and nothing is done; "
+            "live: accounts are limited and banned."
+        ),
+    ] = "shadow"
+    confident: Annotated[
+        int,
+        Meta(
+            ge=0,
+            le=100,
+            description="An account with this rating or more is left alone: its incident is "
+            "written down.",
+        ),
+    ] = 70
+    ban: Annotated[
+        int,
+        Meta(
+            ge=0,
+            le=100,
+            description="An account with a lower rating is banned; between the two a person "
+            "decides. 0: none is banned.",
+        ),
+    ] = 30
+    many_incidents: Annotated[
+        int,
+        Meta(
+            ge=1,
+            le=1000,
+            description="From so many incidents in a week that wait for a person an account is "
+            "limited until one decides.",
+        ),
+    ] = 3
+    ban_hours: Annotated[
+        float, Meta(ge=0.1, le=8760, description="How long a ban or limit lasts at most.")
+    ] = 24.0
+    most_bans_an_hour: Annotated[
+        int,
+        Meta(
+            ge=0,
+            le=10_000,
+            description="Above so many bans within an hour a person decides, and is told so.",
+        ),
+    ] = 5
