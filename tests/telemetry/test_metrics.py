@@ -21,7 +21,7 @@ from oborona.daemon.alarm import alarm
 from oborona.daemon.flows import follower as flows
 from oborona.daemon.intake import event_sink as intake_desk
 from oborona.daemon.intake import service as intake
-from oborona.daemon.keeper import recheck
+from oborona.daemon.keeper import account_actions, recheck
 from oborona.daemon.metric_catalogue import described_metrics
 from oborona.daemon.publisher import reporter as policy
 from oborona.daemon.reader import connection, late_reader
@@ -140,6 +140,8 @@ def count_recheck() -> None:
     alarm.ALERTS.inc("webhook", "sent", by=2)
     alarm.ALERTS.inc("mail", "failed")
     recheck.STUCK.set(1)
+    account_actions.INCIDENTS.inc("recipients", "duty", by=2)
+    account_actions.INCIDENTS.inc("flow.streams", "ban")
 
 
 def count_reader() -> None:
