@@ -32,7 +32,7 @@ DAY_S: Final = 86_400.0
 class AccountFacts(msgspec.Struct, frozen=True, kw_only=True):
     """What is known of an account, by the names of `ACCOUNT_SCHEMA`."""
 
-    registration_known: bool = False
+    registration_told: bool = False
     registration_country: str = ""
     registration_phone_country: str | None = None
     registration_mail_domain: str = ""
@@ -56,7 +56,7 @@ _TEXTS: Final = {
 ACCOUNT_SCHEMA: Final = FactSchema(
     facts=(
         Fact(
-            name="registration.known",
+            name="registration.told",
             type=bool,
             stage=Stage.CONNECT,
             doc="Whether it is known how the account came to be.",

@@ -10,8 +10,9 @@ import pytest
 
 from oborona.accounts.account import AccountBlock, AccountState
 from oborona.doors.reply import ReplyAction, SessionReply
+from oborona.session.services import NobodyBlocked
 from oborona.session.session import Session
-from oborona.types import Client, Stage
+from oborona.types import Client, Envelope, Stage
 from tests.session.test_session import NOW, Table, gathered
 
 JOE = "joe@b.example"
@@ -115,3 +116,32 @@ async def test_a_site_that_refuses_nobody_as_spam_refuses_a_banned_account(
     table = table_with(tmp_path, Blocks())
     assert Stage.SENDER in table.session.waits
     assert (await begin(table)).code == 550
+
+
+def told_at_once(login: str) -> Envelope:
+    return Envelope(
+        client=Client(ip="192.0.2.1"),
+        sender=login,
+        recipients=("bob@a.example",),
+        login=login,
+    )
+
+
+async def test_protocols_that_tell_all_at_once_hear_it_too(tmp_path: Path) -> None:
+    """Policy service, Exim and HTTP ask at a stage, or for the whole message."""
+    for clients_at in ("connect", "sender", "recipient"):
+        table = table_with(tmp_path, Blocks(), clients_at)
+        reply = await table.session.glance(Stage.RECIPIENT, told_at_once(JOE), "25")
+        assert reply.code == 550, clients_at
+        reply = await table.session.whole(told_at_once(JOE), gathered(b"", b"At noon?"), "25")
+        assert (reply.answer, reply.code) == (ReplyAction.REJECT, 550)
+        other = told_at_once("ann@b.example")
+        reply = await table.session.glance(Stage.RECIPIENT, other, "25")
+        assert reply.answer is ReplyAction.CONTINUE
+
+
+async def test_a_site_that_follows_no_accounts_blocks_nobody(tmp_path: Path) -> None:
+    table = Table(tmp_path)
+    assert (await begin(table)).answer is ReplyAction.CONTINUE
+    assert NobodyBlocked().of(JOE, NOW) is None
+    assert not NobodyBlocked().known

@@ -91,7 +91,11 @@ def test_an_excess_of_a_bad_account_bans_it_and_people_are_told(gate: Gate) -> N
     told.write_text(json.dumps({"account": BAD, "since": now - 3600, "registration": bad}))
     account(gate, "import", str(told))
     assert replies(gate, BAD) != {"550 5.7.1"}
-    excess = {"account": BAD, "limit": "HOURLY_RECIPIENTS", "metric": "recipients"}
+    excess: dict[str, object] = {
+        "account": BAD,
+        "limit": "HOURLY_RECIPIENTS",
+        "metric": "recipients",
+    }
     excess |= {"window": "hour", "value": 900, "most": 200, "at": now}
     told.write_text(json.dumps(excess))
     before = taken(gate)

@@ -27,7 +27,7 @@ def account_facts(
     born = account.since or told.time
     domain = told.mail.rpartition("@")[2].lower() if "@" in told.mail else ""
     return AccountFacts(
-        registration_known=account.registration is not None,
+        registration_told=account.registration is not None,
         registration_country=told.country,
         registration_phone_country=phone_country(told.phone, told.country),
         registration_mail_domain=domain,
