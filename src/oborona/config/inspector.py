@@ -56,3 +56,23 @@ class InspectorSettings(msgspec.Struct, frozen=True, kw_only=True):
             description="Above so many bans within an hour a person decides, and is told so.",
         ),
     ] = 5
+    hook: Annotated[
+        str,
+        Meta(
+            pattern=r"\A(https?://[!-~]+)?\Z",
+            max_length=2000,
+            description="URL that hears, as JSON, of each account that is banned, limited or open "
+            "again. Empty: none.",
+            extra={"allowed": 'a URL that begins with https:// or http://, or ""'},
+        ),
+    ] = ""
+    hook_key_file: Annotated[
+        str,
+        Meta(
+            max_length=4096,
+            pattern=r"\A(/[^\x00-\x1f\x7f]+)?\Z",
+            description="File that holds the secret with which what is posted is signed, and "
+            "nothing else. Empty: it is not signed.",
+            extra={"allowed": 'an absolute path, or ""'},
+        ),
+    ] = ""

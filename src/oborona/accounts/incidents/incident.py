@@ -23,6 +23,7 @@ class ActionKind(StrEnum):
     ALERT = "alert"
     LIMIT = "limit"
     BAN = "ban"
+    HOOK = "hook"  # another system hears what the account may do
 
 
 class ActionState(StrEnum):
@@ -32,19 +33,24 @@ class ActionState(StrEnum):
     DONE = "done"
     SHADOW = "shadow"  # it would have been done
     UNDONE = "undone"
+    SKIPPED = "skipped"  # a later one says it all, or nobody is to be told
 
 
 class IncidentAction(msgspec.Struct, frozen=True, kw_only=True):
     """One action; its id is the same each time that it is tried."""
 
     id: int
-    incident: int
+    incident: int | None  # None: a person did it
     kind: ActionKind
     target: str  # the account
     state: ActionState
     wanted_at: float  # Unix seconds
     done_at: float = 0.0
     undone_by: str = ""
+    body: str = ""  # of a hook, JSON
+    attempts: int = 0  # that failed
+    retry_at: float = 0.0  # Unix seconds
+    answer: str = ""  # of the last attempt that failed
 
 
 class Incident(msgspec.Struct, frozen=True, kw_only=True):

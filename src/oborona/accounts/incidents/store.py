@@ -75,8 +75,6 @@ class IncidentStore(AccountStore):
             ident = self._insert(excess, account.id, decision.line, rating, say)
             kind = _STATE_OF.get(decision.state)
             if kind is not None:
-                at_once = ActionState.SHADOW if shadow else ActionState.DONE
-                self._act(ident, kind, account.id, at_once, now)
                 block = AccountBlock(
                     account=account.id,
                     state=decision.state,
@@ -85,8 +83,13 @@ class IncidentStore(AccountStore):
                     by=INSPECTOR,
                     incident=ident,
                 )
-                if not shadow and self._is_harder(block, now):
-                    self._block(block)
+                done = ActionState.SHADOW
+                if not shadow:
+                    done = ActionState.SKIPPED
+                    if self._is_harder(block, now):
+                        self._block(block, now)
+                        done = ActionState.DONE
+                self._act(ident, kind, account.id, done, now)
             if decision.alert:  # in shadow, too: people shall see what would be done
                 self._act(ident, ActionKind.ALERT, account.id, ActionState.WANTED, now)
             return ident
@@ -149,6 +152,22 @@ class IncidentStore(AccountStore):
                 (now, action),
             )
 
+    def failed(self, action: int, answer: str, *, retry_at: float) -> None:
+        """Note that an attempt at an action failed, and when it is tried again, Unix seconds."""
+        with self.transaction() as db:
+            db.execute(
+                "UPDATE action SET attempts = attempts + 1, answer = ?, retry_at = ?"
+                " WHERE id = ? AND state = 'wanted'",
+                (answer, retry_at, action),
+            )
+
+    def skip(self, action: int) -> None:
+        """Note that nobody is to be told of an action."""
+        with self.transaction() as db:
+            db.execute(
+                "UPDATE action SET state = 'skipped' WHERE id = ? AND state = 'wanted'", (action,)
+            )
+
     def take(self, ident: int, by: str) -> None:
         """Note who looks after an incident.
 
@@ -179,9 +198,9 @@ class IncidentStore(AccountStore):
             if not changed:
                 raise StoreError(f"there is no incident {ident}")
             if verdict is IncidentVerdict.NOT_SPAM:
-                self._undo(ident, by)
+                self._undo(ident, by, now)
 
-    def undo_incident(self, ident: int, *, by: str) -> list[IncidentAction]:
+    def undo_incident(self, ident: int, *, by: str, now: float) -> list[IncidentAction]:
         """Take back what was done because of an incident, the last first.
 
         Returns:
@@ -193,7 +212,7 @@ class IncidentStore(AccountStore):
         with self.changing():
             if not self._db.execute("SELECT 1 FROM incident WHERE id = ?", (ident,)).fetchone():
                 raise StoreError(f"there is no incident {ident}")
-            return self._undo(ident, by)
+            return self._undo(ident, by, now)
 
     def _join(self, excess: Excess, account: str) -> int | None:
         since = excess.at - WINDOWS_S[excess.window]
@@ -218,18 +237,18 @@ class IncidentStore(AccountStore):
             return True
         return before.state is AccountState.LIMITED and block.state is AccountState.BANNED
 
-    def _undo(self, ident: int, by: str) -> list[IncidentAction]:
+    def _undo(self, ident: int, by: str, now: float) -> list[IncidentAction]:
         taken_back = [
             action
             for action in self._actions("WHERE incident = ? ORDER BY id DESC", (ident,))
-            if action.state is ActionState.WANTED
-            or (action.state is ActionState.DONE and action.kind is not ActionKind.ALERT)
+            if (action.state is ActionState.WANTED and action.kind is not ActionKind.HOOK)
+            or (action.state is ActionState.DONE and action.kind in _STATE_OF.values())
         ]
         for action in taken_back:
             block = self._block_of(action.target)
             # what was said of it since is another's word
             if block is not None and block.incident == ident:
-                self._open(action.target)
+                self._open(action.target, now)
             self._db.execute(
                 "UPDATE action SET state = 'undone', undone_by = ? WHERE id = ?", (by, action.id)
             )
@@ -254,7 +273,7 @@ class IncidentStore(AccountStore):
     ) -> None:
         done_at = now if state is ActionState.DONE else 0.0
         self._db.execute(
-            "INSERT INTO action VALUES (NULL, ?, ?, ?, ?, ?, ?, '')",
+            "INSERT INTO action VALUES (NULL, ?, ?, ?, ?, ?, ?, '', '', 0, 0, '')",
             (incident, kind, target, state, now, done_at),
         )
 

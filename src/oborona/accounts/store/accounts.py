@@ -19,6 +19,7 @@ from oborona.accounts.account import (
     AccountState,
     Trust,
 )
+from oborona.accounts.store.hook_outbox import put_hook
 from oborona.accounts.store.rows import (
     ACCOUNT_COLUMNS,
     BLOCK_COLUMNS,
@@ -156,7 +157,7 @@ class AccountStore(FollowedStore):
         """
         check_reason(block.why, block.until)
         with self.changing():
-            self._block(block)
+            self._block(block, now)
             what = DeedKind.BAN if block.state is AccountState.BANNED else DeedKind.LIMIT
             self._log(
                 block.account,
@@ -174,7 +175,7 @@ class AccountStore(FollowedStore):
             block = self._block_of(account)
             if block is None or not block.in_force(now):
                 return None
-            self._open(account)
+            self._open(account, now)
             self._log(account, AccountDeed(at=now, by=by, what=DeedKind.UNBAN, why=why))
         return block
 
@@ -193,10 +194,7 @@ class AccountStore(FollowedStore):
             block = self._block_of(account)
             if block is not None and block.in_force(now):
                 raise StoreError(f"{account} is {block.state}; unban it before it is forgotten")
-            self._db.execute(
-                "DELETE FROM action WHERE incident IN (SELECT id FROM incident WHERE account = ?)",
-                (account,),
-            )
+            self._db.execute("DELETE FROM action WHERE target = ?", (account,))
             for table in OF_ACCOUNT:
                 self._db.execute(f"DELETE FROM {table} WHERE account = ?", (account,))  # noqa: S608 - names above
             self._db.execute("DELETE FROM account WHERE id = ?", (account,))
@@ -304,13 +302,15 @@ class AccountStore(FollowedStore):
         ).fetchone()
         return None if row is None else block_of(row)
 
-    def _block(self, block: AccountBlock) -> None:
+    def _block(self, block: AccountBlock, now: float) -> None:
         self._update(
             _BLOCK, (block.state, block.until, block.why, block.by, block.incident), block.account
         )
+        put_hook(self._db, block.account, block, now)
 
-    def _open(self, account: str) -> None:
+    def _open(self, account: str, now: float) -> None:
         self._update(_BLOCK, (AccountState.OPEN, 0.0, "", "", 0), account)
+        put_hook(self._db, account, None, now)
 
     def _update(self, sql: str, values: tuple[Any, ...], account: str) -> None:
         if not self._db.execute(sql, (*values, account)).rowcount:

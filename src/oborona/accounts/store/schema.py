@@ -154,16 +154,21 @@ MIGRATIONS: Final = (
         """
         CREATE TABLE action (
             id INTEGER PRIMARY KEY AUTOINCREMENT,
-            incident INTEGER NOT NULL REFERENCES incident (id),
-            kind TEXT NOT NULL,           -- alert, limit, ban
-            target TEXT NOT NULL,         -- the account
-            state TEXT NOT NULL,          -- wanted, done, shadow, undone
+            incident INTEGER REFERENCES incident (id), -- NULL: a person did it
+            kind TEXT NOT NULL,           -- alert, limit, ban, hook
+            target TEXT NOT NULL REFERENCES account (id),
+            state TEXT NOT NULL,          -- wanted, done, shadow, undone, skipped
             wanted_at REAL NOT NULL,
             done_at REAL NOT NULL,
-            undone_by TEXT NOT NULL
+            undone_by TEXT NOT NULL,
+            body TEXT NOT NULL,           -- of a hook, JSON
+            attempts INTEGER NOT NULL,    -- that failed
+            retry_at REAL NOT NULL,
+            answer TEXT NOT NULL          -- of the last attempt that failed
         )
         """,
         "CREATE INDEX action_incident ON action (incident)",
+        "CREATE INDEX action_target ON action (target)",
         "CREATE INDEX action_kind ON action (kind, wanted_at)",
         "CREATE INDEX action_wanted ON action (id) WHERE state = 'wanted'",
         "CREATE TABLE version (number INTEGER NOT NULL)",

@@ -79,7 +79,7 @@ def undo(context: CliContext, ident: int, as_json: bool) -> None:
     """
     with open_incidents(context) as store:
         incident_named(store, ident)
-        actions = store.undo_incident(ident, by=invoking_user())
+        actions = store.undo_incident(ident, by=invoking_user(), now=time.time())
     if not actions:
         click.echo(f"nothing of incident {ident} can be taken back", err=True)
         click.get_current_context().exit(1)

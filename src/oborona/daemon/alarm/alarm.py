@@ -271,17 +271,29 @@ def open_alarm(settings: Settings, site: str, clock: Callable[[], float]) -> Ale
     Raises:
         ConfigError: the key can't be read, or is too short.
     """
-    key, file = b"", settings.alarm.webhook_key_file
-    if file:
-        try:
-            key = Path(file).read_bytes().strip()
-        except (OSError, ValueError) as error:
-            raise ConfigError(f"alarm.webhook_key_file: {error}") from error
-        if len(key) < MIN_KEY_BYTES:
-            raise ConfigError(
-                f"alarm.webhook_key_file: {file} holds less than {MIN_KEY_BYTES} bytes"
-            )
+    key = read_key(settings.alarm.webhook_key_file, "alarm.webhook_key_file")
     return AlertDispatcher(settings.alarm, site, key, clock=clock)
+
+
+def read_key(file: str, setting: str) -> bytes:
+    """Return the key that signs what is posted.
+
+    Args:
+        file: that holds it; empty = there is none.
+        setting: that names the file.
+
+    Raises:
+        ConfigError: the key can't be read, or is too short.
+    """
+    if not file:
+        return b""
+    try:
+        key = Path(file).read_bytes().strip()
+    except (OSError, ValueError) as error:
+        raise ConfigError(f"{setting}: {error}") from error
+    if len(key) < MIN_KEY_BYTES:
+        raise ConfigError(f"{setting}: {file} holds less than {MIN_KEY_BYTES} bytes")
+    return key
 
 
 def _encodable(alert: Alert) -> Alert:

@@ -41,7 +41,8 @@ def egress_networks(settings: Settings, resolvers: Iterable[ResolverAddress]) ->
     for address in _addresses(settings):
         hosts.add(address.host)
     asked = (settings.flows.url,) if settings.flows.source == "clickhouse" else ()
-    for url in (settings.alarm.webhook, settings.mailboxes.url, *asked):
+    told = (settings.alarm.webhook, settings.inspector.hook)
+    for url in (*told, settings.mailboxes.url, *asked):
         hosts.add(urlsplit(url).hostname or "localhost")
     hosts.add(_host(settings.alarm.mail_server))
     for listener in open_listeners(settings):

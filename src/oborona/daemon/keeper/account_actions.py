@@ -1,6 +1,8 @@
-"""What follows from incidents, done by the keeper: people are told.
+"""What follows from incidents and from what people do to accounts, done by the keeper: people are
+told, and another system is.
 
     wanted → told → done
+           → the other system fails: again after 1, 2, 4 … 60 minutes; after the third, an alert
 
 Whoever opens an incident writes what is to be done beside it, in the same transaction.  Told is
 what the alarm has taken: it tells alerts of one interval as one (`oborona.daemon.alarm`).  A kill
@@ -11,19 +13,25 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import math
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Final
 
 from oborona import state_files
-from oborona.accounts.incidents.incident import Incident, IncidentAction
+from oborona.accounts.incidents.incident import ActionKind, Incident, IncidentAction
 from oborona.accounts.incidents.store import IncidentStore
 from oborona.daemon.alarm.alarm import AlertDispatcher
+from oborona.daemon.alarm.webhook import DeliveryFailed, post_webhook
 from oborona.errors import StoreError
 from oborona.metrics import Counter
 from oborona.telemetry.alert import Alert, AlertKind
 from oborona.telemetry.log import event
 
+HOOK_S: Final = 10.0  # that the other system may take
+FIRST_PAUSE_S, LONGEST_PAUSE_S = 60.0, 3600.0  # after attempts that failed
+TOLD_AFTER: Final = 3  # of them
 LOOK_S: Final = 2.0  # between looks; one that finds nothing new costs 10 microseconds
 INCIDENTS: Final = Counter(
     "oborona_incidents",
@@ -41,9 +49,19 @@ class AccountActions:
         state: state folder.
         alarm: tells people.
         clock: Unix seconds.
+        hook: where the state of accounts is posted; empty = nowhere.
+        key: to sign that with; empty = it is not.
     """
 
-    def __init__(self, state: Path, alarm: AlertDispatcher, clock: Callable[[], float]) -> None:
+    def __init__(
+        self,
+        state: Path,
+        alarm: AlertDispatcher,
+        clock: Callable[[], float],
+        *,
+        hook: str = "",
+        key: bytes = b"",
+    ) -> None:
         self._path = state / state_files.ACCOUNTS
         self._alarm = alarm
         self._clock = clock
@@ -51,6 +69,8 @@ class AccountActions:
         self._version = -1
         self._counted: int | None = None  # the latest incident that was
         self._trouble = ""
+        self._hook, self._key = hook, key
+        self._retry_at = math.inf  # of the first hook that failed
 
     async def run(self) -> None:
         """Do what is wanted, for ever."""
@@ -62,8 +82,11 @@ class AccountActions:
         """Do what is wanted now."""
         try:
             for action, incident in await asyncio.to_thread(self._wanted):
-                await self._alarm.raise_(alert_of(incident))
-                await asyncio.to_thread(self._done, action)
+                if action.kind is ActionKind.HOOK:
+                    await self._post(action)
+                elif incident is not None:
+                    await self._alarm.raise_(alert_of(incident))
+                    await self._note(IncidentStore.done, action.id, self._clock())
         except StoreError as error:
             self.close()
             if str(error) != self._trouble:
@@ -80,7 +103,35 @@ class AccountActions:
             self._store.close()
             self._store = None
 
-    def _wanted(self) -> list[tuple[IncidentAction, Incident]]:
+    async def _post(self, action: IncidentAction) -> None:
+        """Tell the other system what an account may do; where there is none, that is that."""
+        now = self._clock()
+        if not self._hook:
+            await self._note(IncidentStore.skip, action.id)
+            return
+        if action.retry_at > now:
+            self._retry_at = min(self._retry_at, action.retry_at)
+            return
+        body = b'{"id":%d,' % action.id + action.body.encode()[1:]
+        try:
+            await post_webhook(self._hook, body, key=self._key, now=now, within_s=HOOK_S)
+        except DeliveryFailed as error:
+            pause_s = min(FIRST_PAUSE_S * 2**action.attempts, LONGEST_PAUSE_S)
+            self._retry_at = min(self._retry_at, now + pause_s)
+            event(log, logging.ERROR, "a hook failed", action=action.id, error=str(error))
+            await self._note(
+                partial(IncidentStore.failed, retry_at=now + pause_s), action.id, str(error)[:200]
+            )
+            if action.attempts + 1 == TOLD_AFTER:
+                await self._alarm.raise_(_hook_alert(action, str(error), now))
+            return
+        await self._note(IncidentStore.done, action.id, now)
+
+    async def _note(self, note: Callable[..., None], *values: object) -> None:
+        if self._store is not None:
+            await asyncio.to_thread(note, self._store, *values)
+
+    def _wanted(self) -> list[tuple[IncidentAction, Incident | None]]:
         """Return what is to be done, and count what is new."""
         if self._store is None:
             if not self._path.exists():
@@ -88,24 +139,34 @@ class AccountActions:
                 return []
             self._store, self._version = IncidentStore(self._path, make=False), -1
         version = self._store.version()
-        if version == self._version:
+        if version == self._version and self._clock() < self._retry_at:
             return []
         if self._counted is None:  # those before this process began were counted by the one before
             self._counted = max((one.id for one in self._store.incidents(most=1)), default=0)
         for incident in self._store.after(self._counted):
             INCIDENTS.inc(incident.metric, incident.line.value)
             self._counted = incident.id
-        found = []
-        for action in self._store.wanted():
-            incident_found = self._store.incident(action.incident)
-            if incident_found is not None:
-                found.append((action, incident_found))
+        self._retry_at = math.inf
+        found = [
+            (action, None if action.incident is None else self._store.incident(action.incident))
+            for action in self._store.wanted()
+        ]
         self._version = version
         return found
 
-    def _done(self, action: IncidentAction) -> None:
-        if self._store is not None:
-            self._store.done(action.id, self._clock())
+
+def _hook_alert(action: IncidentAction, error: str, now: float) -> Alert:
+    return Alert(
+        kind=AlertKind.HOOK,
+        title=f"the hook fails: {action.target}",
+        text=(
+            f"What {action.target} may do could not be told to the other system in {TOLD_AFTER}"
+            f" attempts: {error}.\nMail servers that ask Oborona do it all the same; it is tried"
+            f" again.\n"
+        ),
+        time=now,
+        evidence={"account": action.target, "action": action.id},
+    )
 
 
 def alert_of(incident: Incident) -> Alert:

@@ -80,11 +80,18 @@ async def _act_on_incidents(settings: Settings, name: str, state: Path) -> None:
             break
         await asyncio.sleep(ACCOUNTS_S)
     # a site without accounts has a smaller keeper
-    from oborona.daemon.alarm.alarm import open_alarm  # noqa: PLC0415
+    from oborona.daemon.alarm.alarm import open_alarm, read_key  # noqa: PLC0415
     from oborona.daemon.keeper.account_actions import AccountActions  # noqa: PLC0415
 
     alarm = open_alarm(settings, name, time.time)
-    actions = AccountActions(state, alarm, time.time)
+    inspector = settings.inspector
+    actions = AccountActions(
+        state,
+        alarm,
+        time.time,
+        hook=inspector.hook,
+        key=read_key(inspector.hook_key_file, "inspector.hook_key_file"),
+    )
     try:
         await actions.run()
     finally:
