@@ -1,0 +1,31 @@
+"""What must hold of accounts and excesses that other programs tell, whatever octets they are."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+
+from oborona.accounts.excess import WrongExcess, check_excess
+from oborona.accounts.import_lines import WrongAccount, parse_account_line
+from oborona.accounts.rating.facts import is_disposable, phone_country
+from oborona.cli.incident.report import parse_excess
+
+
+def told(octets: bytes) -> None:
+    """A line is an account or refused, and so it is an excess.
+
+    What is taken of an account can be shown in one line, and has facts.
+    """
+    with suppress(WrongAccount):
+        record = parse_account_line(octets)
+        assert all(login == login.lower() and login.isprintable() for login in record.logins)
+        assert record.name.isprintable()
+        if record.registration is not None:
+            told_of = record.registration
+            assert f"{told_of.mail}{told_of.user_name}{told_of.payment}".isprintable()
+            is_disposable(told_of.mail.rpartition("@")[2].lower())
+            country = phone_country(told_of.phone, told_of.country)
+            assert country is None or len(country) == len("US")
+    with suppress(WrongExcess):
+        excess = parse_excess(octets)
+        check_excess(excess)
+        assert excess.account.isprintable()
