@@ -56,6 +56,19 @@ class InspectorSettings(msgspec.Struct, frozen=True, kw_only=True):
             description="Above so many bans within an hour a person decides, and is told so.",
         ),
     ] = 5
+    second_to: Annotated[
+        str,
+        Meta(
+            pattern=r"\A([^\s@,;<>\x00-\x1f\x7f-\xff]+@[^\s@,;<>\x00-\x1f\x7f-\xff]+( |\Z))*\Z",
+            max_length=2000,
+            description="Mail addresses of those who hear of an incident that nobody has taken "
+            "by then, with spaces between. Empty: none.",
+            extra={"allowed": 'mail addresses in ASCII with single spaces between, or ""'},
+        ),
+    ] = ""
+    second_after_min: Annotated[
+        float, Meta(ge=1, le=10_080, description="How long they are not told.")
+    ] = 30.0
     hook: Annotated[
         str,
         Meta(

@@ -20,7 +20,7 @@ from oborona.accounts.account import (
     NetworkRole,
 )
 from oborona.accounts.excess import Excess
-from oborona.accounts.incidents.incident import ActionKind, ActionState
+from oborona.accounts.incidents.incident import ActionKind, ActionState, IncidentVerdict
 from oborona.accounts.incidents.store import IncidentStore
 from oborona.accounts.inspector.decision import InspectorRules
 from oborona.accounts.inspector.inspector import Inspector
@@ -178,10 +178,45 @@ async def test_an_incident_is_told_and_counted_once_by_whichever_process_lives(
         assert len(told) == 1
         assert INCIDENTS.value("recipients", "ban") == 1
         done = {action.kind: action.state for action in store.actions(1)}
+        assert done.pop(ActionKind.SECOND) is ActionState.SKIPPED, "there is no second line"
         assert done == dict.fromkeys(
             (ActionKind.ALERT, ActionKind.BAN, ActionKind.HOOK), ActionState.DONE
         )
         another.close()
+        actions.close()
+
+
+async def test_the_second_line_hears_of_what_nobody_has_taken_and_of_nothing_else(
+    tmp_path: Path, store: IncidentStore
+) -> None:
+    now = NOW
+    tests = AccountTests([Rule(name="ALL", when="incidents.spam_month >= 0", score=50.0)])
+    inspector = Inspector(store, lambda: tests, InspectorRules(), live=True, clock=lambda: NOW)
+    told: list[Alert] = []
+
+    async def note(alert: Alert) -> None:
+        told.append(alert)
+
+    async with alarmed() as alarm, alarmed() as second:
+        second.raise_ = note  # type: ignore[method-assign]
+        actions = AccountActions(tmp_path, alarm, lambda: now, second=second)
+        for limit in ("FIRST", "TAKEN", "CLOSED"):
+            inspector.take(
+                Excess(
+                    account="joe", limit=limit, metric="recipients", window="hour",
+                    value=900, most=200, at=NOW,
+                )
+            )  # fmt: skip
+        await actions.step()
+        store.take(2, "anna")
+        store.close_incident(3, IncidentVerdict.SPAM, by="anna", note="", now=NOW)
+        now = NOW + 1799
+        await actions.step()
+        assert told == []
+        now = NOW + 1800
+        await actions.step()
+        await actions.step()
+        assert [alert.title for alert in told] == ["nobody has taken incident 1: joe is over FIRST"]
         actions.close()
 
 

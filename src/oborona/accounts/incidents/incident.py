@@ -21,6 +21,7 @@ class ActionKind(StrEnum):
     """What is done because of an incident."""
 
     ALERT = "alert"
+    SECOND = "second"  # an alert for others, unless somebody looks after it by then
     LIMIT = "limit"
     BAN = "ban"
     HOOK = "hook"  # another system hears what the account may do

@@ -51,6 +51,7 @@ class IncidentStore(AccountStore):
         say: str,
         told: str,
         shadow: bool,
+        second_at: float,
         now: float,
     ) -> int:
         """Write down an incident with all that follows from it: all or nothing.
@@ -63,6 +64,7 @@ class IncidentStore(AccountStore):
             say: what was decided, in words.
             told: what the sender is told, where he is stopped.
             shadow: nothing is done.
+            second_at: Unix seconds, when the second line is told.
             now: Unix seconds.
 
         Returns:
@@ -92,6 +94,7 @@ class IncidentStore(AccountStore):
                 self._act(ident, kind, account.id, done, now)
             if decision.alert:  # in shadow, too: people shall see what would be done
                 self._act(ident, ActionKind.ALERT, account.id, ActionState.WANTED, now)
+                self._act(ident, ActionKind.SECOND, account.id, ActionState.WANTED, now, second_at)
             return ident
 
     def counts(self, account: str, now: float) -> tuple[int, int]:
@@ -269,12 +272,18 @@ class IncidentStore(AccountStore):
         return int(cursor.lastrowid or 0)
 
     def _act(
-        self, incident: int, kind: ActionKind, target: str, state: ActionState, now: float
+        self,
+        incident: int,
+        kind: ActionKind,
+        target: str,
+        state: ActionState,
+        now: float,
+        not_before: float = 0.0,
     ) -> None:
         done_at = now if state is ActionState.DONE else 0.0
         self._db.execute(
-            "INSERT INTO action VALUES (NULL, ?, ?, ?, ?, ?, ?, '', '', 0, 0, '')",
-            (incident, kind, target, state, now, done_at),
+            "INSERT INTO action VALUES (NULL, ?, ?, ?, ?, ?, ?, '', '', 0, ?, '')",
+            (incident, kind, target, state, now, done_at, not_before),
         )
 
     def _incidents(self, where: str, values: tuple[Any, ...]) -> list[Incident]:

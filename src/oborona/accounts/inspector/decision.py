@@ -49,6 +49,7 @@ class InspectorRules(msgspec.Struct, frozen=True, kw_only=True):
     ban_s: float = 24 * 3600.0
     limited_s: float = 24 * 3600.0
     most_bans_an_hour: int = 5
+    second_after_s: float = 30 * 60.0  # that nobody looks after an incident
 
 
 class AccountSituation(msgspec.Struct, frozen=True, kw_only=True):

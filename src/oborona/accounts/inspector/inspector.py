@@ -27,7 +27,7 @@ from oborona.accounts.store.ratings import rate_account
 from oborona.config.inspector import InspectorSettings
 from oborona.policy.account_tests import AccountTests
 
-HOUR_S: Final = 3600.0
+MINUTE_S, HOUR_S = 60.0, 3600.0
 _DONE: Final = {
     IncidentLine.TRUSTED: "it is trusted",
     IncidentLine.CONFIDENT: "its rating leaves no doubt",
@@ -95,6 +95,7 @@ class Inspector:
             say=_say(decision, rating, shadow=shadow),
             told=f"{excess.metric} over the limit {excess.limit}"[:200],
             shadow=shadow,
+            second_at=now + self._rules.second_after_s,
             now=now,
         )
 
@@ -118,6 +119,7 @@ def inspector_rules(settings: InspectorSettings) -> InspectorRules:
         ban_s=settings.ban_hours * HOUR_S,
         limited_s=settings.ban_hours * HOUR_S,
         most_bans_an_hour=settings.most_bans_an_hour,
+        second_after_s=settings.second_after_min * MINUTE_S,
     )
 
 

@@ -2,6 +2,7 @@
 told, and another system is.
 
     wanted → told → done
+           → nobody takes an incident: others are told of it, later
            → the other system fails: again after 1, 2, 4 … 60 minutes; after the third, an alert
 
 Whoever opens an incident writes what is to be done beside it, in the same transaction.  Told is
@@ -18,6 +19,8 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Final
+
+import msgspec
 
 from oborona import state_files
 from oborona.accounts.incidents.incident import ActionKind, Incident, IncidentAction
@@ -49,6 +52,7 @@ class AccountActions:
         state: state folder.
         alarm: tells people.
         clock: Unix seconds.
+        second: tells the second line; None = there is none.
         hook: where the state of accounts is posted; empty = nowhere.
         key: to sign that with; empty = it is not.
     """
@@ -59,6 +63,7 @@ class AccountActions:
         alarm: AlertDispatcher,
         clock: Callable[[], float],
         *,
+        second: AlertDispatcher | None = None,
         hook: str = "",
         key: bytes = b"",
     ) -> None:
@@ -69,6 +74,7 @@ class AccountActions:
         self._version = -1
         self._counted: int | None = None  # the latest incident that was
         self._trouble = ""
+        self._second = second
         self._hook, self._key = hook, key
         self._retry_at = math.inf  # of the first hook that failed
 
@@ -84,6 +90,8 @@ class AccountActions:
             for action, incident in await asyncio.to_thread(self._wanted):
                 if action.kind is ActionKind.HOOK:
                     await self._post(action)
+                elif action.kind is ActionKind.SECOND:
+                    await self._tell_second(action, incident)
                 elif incident is not None:
                     await self._alarm.raise_(alert_of(incident))
                     await self._note(IncidentStore.done, action.id, self._clock())
@@ -102,6 +110,24 @@ class AccountActions:
         if self._store is not None:
             self._store.close()
             self._store = None
+
+    async def _tell_second(self, action: IncidentAction, incident: Incident | None) -> None:
+        """Tell the second line of an incident, unless somebody looks after it."""
+        now = self._clock()
+        if (
+            self._second is None
+            or incident is None
+            or incident.taken_by
+            or incident.verdict is not None
+        ):
+            await self._note(IncidentStore.skip, action.id)
+        elif action.retry_at > now:
+            self._retry_at = min(self._retry_at, action.retry_at)
+        else:
+            alert = alert_of(incident)
+            title = f"nobody has taken {alert.title}"
+            await self._second.raise_(msgspec.structs.replace(alert, title=title, time=now))
+            await self._note(IncidentStore.done, action.id, now)
 
     async def _post(self, action: IncidentAction) -> None:
         """Tell the other system what an account may do; where there is none, that is that."""

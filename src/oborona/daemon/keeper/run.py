@@ -11,6 +11,8 @@ from functools import partial
 from pathlib import Path
 from typing import Final
 
+import msgspec
+
 from oborona import state_files
 from oborona.config import Settings
 from oborona.daemon.keeper.journal import keep_journal
@@ -80,20 +82,25 @@ async def _act_on_incidents(settings: Settings, name: str, state: Path) -> None:
             break
         await asyncio.sleep(ACCOUNTS_S)
     # a site without accounts has a smaller keeper
-    from oborona.daemon.alarm.alarm import open_alarm, read_key  # noqa: PLC0415
+    from oborona.daemon.alarm.alarm import AlertDispatcher, open_alarm, read_key  # noqa: PLC0415
     from oborona.daemon.keeper.account_actions import AccountActions  # noqa: PLC0415
 
     alarm = open_alarm(settings, name, time.time)
-    inspector = settings.inspector
+    inspector, second = settings.inspector, None
+    if inspector.second_to:
+        of_second = msgspec.structs.replace(settings.alarm, webhook="", mail_to=inspector.second_to)
+        second = AlertDispatcher(of_second, name, b"", clock=time.time)
     actions = AccountActions(
         state,
         alarm,
         time.time,
+        second=second,
         hook=inspector.hook,
         key=read_key(inspector.hook_key_file, "inspector.hook_key_file"),
     )
     try:
         await actions.run()
     finally:
-        await alarm.close(ALERT_GRACE_S)
+        for dispatcher in filter(None, (alarm, second)):
+            await dispatcher.close(ALERT_GRACE_S)
         actions.close()
