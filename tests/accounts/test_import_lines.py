@@ -65,6 +65,13 @@ def test_texts_of_strangers_are_cut_and_what_can_not_be_printed_goes() -> None:
     assert record.registration.payment == "paypal"
 
 
+@pytest.mark.parametrize("address", ["fe80::1%eth0", "fe80::1%\\n", "1.2.3", "1" * 5000])
+def test_an_address_that_is_none_is_not_known(address: str) -> None:
+    record = parse_account_line(line(registration={"address": address}))
+    assert record.registration is not None
+    assert record.registration.address == ""
+
+
 @pytest.mark.parametrize(
     "wrong",
     [
@@ -80,6 +87,7 @@ def test_texts_of_strangers_are_cut_and_what_can_not_be_printed_goes() -> None:
         line(logins=["x" * 300]),
         line(logins=[str(number) for number in range(1001)]),
         line(networks=[{"network": "192.0.2.1/28"}]),
+        line(networks=[{"network": "fe80::%eth0/64"}]),
         line(networks=[{"network": "192.0.2.0/28", "role": "king"}]),
         line(since=-1),
         line(since=1e300),

@@ -154,7 +154,7 @@ def _network(told: _NetworkLine) -> AccountNetwork:
 
 def _address(text: str) -> str:
     try:
-        return str(ip_address(text))
+        return "" if "%" in text else str(ip_address(text))  # a zone means nothing elsewhere
     except ValueError:
         return ""
 

@@ -332,7 +332,13 @@ def test_the_narrowest_network_says_what_a_machine_is(path: Path) -> None:
         store.put([record], by="anna", now=NOW)
         account = store.find("joe")
     assert account is not None
-    told = {"192.0.2.7": "relay", "192.0.2.8": "host", "2001:db8::1": "mx", "": "host"}
+    told = {
+        "192.0.2.7": "relay",
+        "192.0.2.8": "host",
+        "2001:db8::1": "mx",
+        "": "host",
+        "x%": "host",
+    }
     assert {address: role_of(account, address).value for address in told} == told
 
 

@@ -6,13 +6,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from ipaddress import ip_network
 from typing import Any, Final
 
-import msgspec
-
 from oborona.accounts.account import (
-    FULL_RATING,
     Account,
     AccountBlock,
     AccountRecord,
@@ -20,14 +16,12 @@ from oborona.accounts.account import (
     Trust,
 )
 from oborona.accounts.store.hook_outbox import put_hook
+from oborona.accounts.store.records import put_record, read_accounts
 from oborona.accounts.store.rows import (
-    ACCOUNT_COLUMNS,
     BLOCK_COLUMNS,
-    REGISTRATION_COLUMNS,
     AccountDeed,
     BlockedLogins,
     DeedKind,
-    account_of,
     block_of,
 )
 from oborona.accounts.store.schema import SHARED
@@ -39,12 +33,6 @@ OF_ACCOUNT: Final = (
     "login", "network", "registration", "penalty", "rating_change", "incident", "deed",
 )  # fmt: skip
 """Tables that go with an account."""
-V4_PREFIX, V6_PREFIX = 24, 48  # bits: whoever registers many accounts has one such network
-_PUT: Final = (
-    "INSERT INTO account VALUES (?, ?, ?, ?, ?, ?, '', 0, 0, '', 'open', 0, '', '', 0)"
-    " ON CONFLICT (id) DO UPDATE SET customer = excluded.customer, name = excluded.name,"
-    " since = excluded.since"
-)
 _BLOCK: Final = (
     "UPDATE account SET state = ?, state_until = ?, state_why = ?, state_by = ?, incident = ?"
     " WHERE id = ?"
@@ -80,7 +68,7 @@ class AccountStore(FollowedStore):
         new = 0
         with self.changing():
             for record in records:
-                new += self._put(record, now)
+                new += put_record(self._db, record, now)
                 self._log(record.id, AccountDeed(at=now, by=by, what=DeedKind.IMPORT))
         return new
 
@@ -90,7 +78,7 @@ class AccountStore(FollowedStore):
             key = self._id_of(name)
             if key is None:
                 return None
-            (account,) = self._read("WHERE a.id = ?", (key,))
+            (account,) = read_accounts(self._db, "WHERE a.id = ?", (key,))
             return account
 
     def accounts(
@@ -122,7 +110,7 @@ class AccountStore(FollowedStore):
             values.append(customer)
         where = f"WHERE {' AND '.join(wanted)} " if wanted else ""
         with self.told():
-            return self._read(f"{where}ORDER BY a.id LIMIT ?", (*values, most))
+            return read_accounts(self._db, f"{where}ORDER BY a.id LIMIT ?", (*values, most))
 
     def trust(self, account: str, trust: Trust) -> None:
         """Note a person's trust in an account.
@@ -228,65 +216,6 @@ class AccountStore(FollowedStore):
                     blocks[login] = block
         return BlockedLogins(version=number, blocks=blocks)
 
-    def _put(self, record: AccountRecord, now: float) -> bool:
-        known = self._db.execute("SELECT 1 FROM account WHERE id = ?", (record.id,)).fetchone()
-        if record.customer is not None:
-            self._db.execute(
-                "INSERT INTO customer VALUES (?, ?, ?) ON CONFLICT (id) DO UPDATE"
-                " SET name = excluded.name, contact = excluded.contact",
-                msgspec.structs.astuple(record.customer),
-            )
-        customer = None if record.customer is None else record.customer.id
-        self._db.execute(_PUT, (record.id, customer, record.name, record.since, now, FULL_RATING))
-        self._own("login", [(login,) for login in record.logins], record.id)
-        self._own("network", [(of.network, of.role.value) for of in record.networks], record.id)
-        if record.registration is not None:
-            self._db.execute(
-                "INSERT OR REPLACE INTO registration VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-                (
-                    record.id,
-                    *msgspec.structs.astuple(record.registration),
-                    registration_network(record.registration.address),
-                ),
-            )
-        return known is None
-
-    def _own(self, table: str, rows: Sequence[tuple[str, ...]], account: str) -> None:
-        """Have logins or networks that are an account's, and no others of it."""
-        self._db.execute(f"DELETE FROM {table} WHERE account = ?", (account,))  # noqa: S608 - names of ours
-        for key, *rest in rows:
-            owner = self._db.execute(
-                f"SELECT account FROM {table} WHERE {table} = ?",  # noqa: S608 - names of ours
-                (key,),
-            ).fetchone()
-            if owner is not None:
-                raise StoreError(f"{table} {key!r} of {account!r} is of {owner[0]!r}")
-            marks = ", ".join("?" * (2 + len(rest)))
-            self._db.execute(f"INSERT INTO {table} VALUES ({marks})", (key, account, *rest))  # noqa: S608 - names of ours
-
-    def _read(self, where: str, values: Sequence[Any]) -> list[Account]:
-        rows = self._db.execute(
-            f"SELECT {ACCOUNT_COLUMNS} FROM account a LEFT JOIN customer c ON c.id = a.customer"  # noqa: S608 - literals
-            f" {where}",
-            values,
-        ).fetchall()
-        return [
-            account_of(
-                row,
-                self._db.execute(
-                    "SELECT login FROM login WHERE account = ? ORDER BY login", row[:1]
-                ).fetchall(),
-                self._db.execute(
-                    "SELECT network, role FROM network WHERE account = ? ORDER BY network", row[:1]
-                ).fetchall(),
-                self._db.execute(
-                    f"SELECT {REGISTRATION_COLUMNS} FROM registration WHERE account = ?",  # noqa: S608 - names of columns
-                    row[:1],
-                ).fetchone(),
-            )
-            for row in rows
-        ]
-
     def _id_of(self, name: str) -> str | None:
         row = self._db.execute(
             "SELECT id FROM account WHERE id = ?1"
@@ -321,14 +250,6 @@ class AccountStore(FollowedStore):
             "INSERT INTO deed (account, at, by, what, until, why) VALUES (?, ?, ?, ?, ?, ?)",
             (account, deed.at, deed.by, deed.what, deed.until, deed.why),
         )
-
-
-def registration_network(address: str) -> str:
-    """Return the network that an account was registered from; empty where it is not known."""
-    if not address:
-        return ""
-    bits = V6_PREFIX if ":" in address else V4_PREFIX
-    return str(ip_network(f"{address}/{bits}", strict=False))
 
 
 def check_reason(why: str, until: float) -> None:

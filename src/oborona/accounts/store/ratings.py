@@ -9,7 +9,8 @@ import msgspec
 from oborona.accounts.account import Account
 from oborona.accounts.rating.facts import account_facts
 from oborona.accounts.rating.rating import AccountRating, Penalty, rate
-from oborona.accounts.store.accounts import AccountStore, registration_network
+from oborona.accounts.store.accounts import AccountStore
+from oborona.accounts.store.records import registration_network
 from oborona.policy.account_tests import AccountFacts, AccountTests
 from oborona.types import RuleMode
 
