@@ -145,6 +145,8 @@ def _moment(at: Moment, called: str) -> float:
 
 
 def _network(told: _NetworkLine) -> AccountNetwork:
+    if "%" in told.network:
+        raise WrongAccount(f"network {told.network[:50]!r}: a zone means nothing elsewhere")
     try:
         network = ip_network(told.network)
     except ValueError as error:
