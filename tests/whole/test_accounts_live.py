@@ -12,6 +12,8 @@ import pytest
 
 from oborona.stores.followed_store import LOOK_S
 from tests.peers.dns import Zones
+from tests.peers.policy_client import PolicyClient
+from tests.peers.ports import free_port
 from tests.whole.gate import Gate, eventually
 
 WORKERS = 3
@@ -22,12 +24,12 @@ SLACK_S = 20.0  # a busy machine
 
 @pytest.fixture(scope="module")
 def gate() -> Iterator[Gate]:
-    with (
-        Zones() as dns,
-        Gate(
-            dns.setting, settings={"worker.processes": WORKERS, "inspector.mode": "live"}
-        ) as running,
-    ):
+    settings = {
+        "worker.processes": WORKERS,
+        "inspector.mode": "live",
+        "doors.policy_service.listen": f"inet:127.0.0.1:{free_port()}",
+    }
+    with Zones() as dns, Gate(dns.setting, settings=settings) as running:
         told = running.folder / "accounts.jsonl"
         told.write_text("".join(json.dumps({"account": login}) + "\n" for login in (JOE, ANN)))
         account(running, "import", str(told))
@@ -73,6 +75,22 @@ def test_a_ban_is_in_force_and_undone_in_every_worker(gate: Gate) -> None:
     in_all_workers(gate, "unban", JOE, "--reason", "it was changed")
     assert {reply[:3] for reply in replies(gate, JOE)} == {"250"}
     assert 2 * LOOK_S <= 1.0, "every worker has looked within a second"
+
+
+def test_the_policy_service_says_the_same(gate: Gate) -> None:
+    in_all_workers(gate, "ban", ANN, "--reason", "a password was stolen")
+    asked = {
+        "protocol_state": "RCPT",
+        "client_address": "9.3.0.1",
+        "sender": ANN,
+        "recipient": "joe@example.test",
+        "sasl_username": ANN,
+    }
+    with PolicyClient(str(gate.oborona.setting("doors.policy_service.listen"))) as postfix:
+        answer = postfix.ask(**asked)
+        assert answer.startswith("550 5.7.1 Sending is blocked: a password was stolen, reference")
+        assert postfix.ask(**asked | {"sasl_username": ""}) == "DUNNO"
+    in_all_workers(gate, "unban", ANN, "--reason", "it was changed")
 
 
 def test_a_limit_puts_off_and_says_until_when(gate: Gate) -> None:
