@@ -50,6 +50,10 @@ def found(raw: str | bytes) -> dict[str, str]:
         ("brand-in-name", letter(From="PayPal Support <service@secure-pay.example>")),
         ("brand-in-name", letter(From="P\u0430yPal <service@paypal-security.example>")),
         ("odd-port", letter("see http://shop.example:8123/rx")),
+        ("link-into-uploads", letter("see https://club.example/wp-content/uploads/2025/09/a.php?x=1")),
+        ("link-into-uploads", letter("see https://club.example/wp-includes/js/bank/index.html")),
+        ("link-into-uploads", letter("see https://club.example/images/.x/pay/")),
+        ("link-into-uploads", letter("see https://club.example/.well-known/pki/login.html")),
         ("text-shouts", letter("THIS LETTER WILL CHANGE YOUR LIFE FOREVER, READ EVERY WORD, SEND "
             "MONEY TODAY, "
             "TELL FIVE FRIENDS ABOUT THIS")),
@@ -80,6 +84,9 @@ def test_what_is_found(name: str, raw: str) -> None:
         ("brand-in-name", letter(From="PayPal <service@paypal.de>")),
         ("brand-in-name", letter(From="Friends of Apple Trees <a@garden.example>")),
         ("brand-in-name", letter(From="Apple Martin <apple@martin.example>")),
+        ("link-into-uploads", letter("https://club.example/wp-content/uploads/2025/09/programme.pdf")),
+        ("link-into-uploads", letter("https://club.example/images/index.html, /2025/.../a.html")),
+        ("link-into-uploads", letter("https://club.example/.well-known/security.txt")),
         ("odd-port", letter("see http://shop.example:8080/ and https://shop.example/a:8123")),
         ("text-shouts", letter("The NASA and the ESA met in PARIS. Minutes of the meeting are "
             "attached; read "

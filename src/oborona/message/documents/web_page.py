@@ -4,8 +4,11 @@ that no link list knows.
 
 from __future__ import annotations
 
+import binascii
 import re
+from itertools import islice
 from typing import Final
+from urllib.parse import unquote_to_bytes
 
 from oborona.message.findings import Findings
 
@@ -26,6 +29,8 @@ _SHOWS: Final = re.compile(
     rb"\beval\s*\(|\bnew\s+function\b|\bdocument\s*\.\s*write|\b(?:inner|outer)html\s*=|\binsertadjacenthtml\b|"
     rb"\blocation\s*(?:\.\s*(?:href|replace|assign)\s*)?[=(]|\bsrcdoc\b|\bcreateobjecturl\b"
 )
+MAX_UNPACKED: Final = 8  # encoded texts of a page that are looked into, once each
+_BASE64: Final = re.compile(rb"[A-Za-z0-9+/]{64,}")
 # Words without which a pattern cannot be there: looking for them first is ten times faster.
 _HANDLERS: Final = (b"onload", b"onerror", b"onclick", b"onmouseover")
 _SCRIPTS: Final = (b"<script", b"javascript:", b"<foreignobject")
@@ -39,22 +44,37 @@ def look(octets: bytes, name: str, findings: Findings) -> None:
         octets: of the page.
         name: for evidence.
         findings: gets page-script, page-unpacks, page-form, page-password, page-leads-away.
-
+            The last three of what a script unpacks, too.
     """
     if len(octets) > MAX_SEARCHED:
         octets = octets[: MAX_SEARCHED // 2] + octets[-MAX_SEARCHED // 2 :]
     if octets[:2] in {b"\xff\xfe", b"\xfe\xff"}:
         octets = octets.replace(b"\0", b"")
-    octets = octets.lower()
+    as_written, octets = octets, octets.lower()
     if any(mark in octets for mark in _SCRIPTS) or (
         any(mark in octets for mark in _HANDLERS) and _HANDLER.search(octets)
     ):
         findings.add("page-script", name)
         if _DECODES.search(octets) and _SHOWS.search(octets):
             findings.add("page-unpacks", name)
+            octets += _unpacked(as_written).lower()
     if b"<form" in octets and _SENDS.search(octets):
         findings.add("page-form", name)
     if b"password" in octets and _ASKS.search(octets):
         findings.add("page-password", name)
     if (b"location" in octets or b"refresh" in octets) and _LEADS.search(octets):
         findings.add("page-leads-away", name)
+
+
+def _unpacked(octets: bytes) -> bytes:
+    """Return what a script would find in texts that are base64 or percent-encoded.
+
+    Of one layer: whoever packs twice is not read, and has still packed.
+    """
+    parts = [
+        binascii.a2b_base64(text[: len(text) // 4 * 4])
+        for text in islice(_BASE64.findall(octets), MAX_UNPACKED)
+    ]
+    if octets.count(b"%") * 6 > len(octets):
+        parts.append(unquote_to_bytes(octets))
+    return b"\n".join(parts)
