@@ -5,6 +5,7 @@ DNS answers.
 from __future__ import annotations
 
 import json
+from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
@@ -12,19 +13,22 @@ import pytest
 from click.testing import CliRunner
 
 from oborona.cli import main
+from oborona.policy import load
+from oborona.policy.fact_table import SCHEMA
+from oborona.policy.load import Policy, load_policy
 from tests.peers.dns import Zones
 from tests.whole.first_day import Sent, mails, publish
 
-# at least, of ten each, of twelve from abroad, of thirty; docs/measured/catch.md has what it was when they
-# were written
+# at least, of ten each, of twelve from abroad, of thirty; docs/measured/catch.md has what it was
+# when they were written
 CAUGHT: Final = {
     "spam": 10,
     "later": 10,
     "last": 10,
-    "abroad": 9,
+    "abroad": 8,
     "unseen": 9,
     "thirty": 28,
-    "thirty_later": 21,
+    "thirty_later": 22,
     "thirty_last": 25,
 }
 GOOD: Final = (
@@ -36,6 +40,19 @@ GOOD: Final = (
     "thirty_last_good",
 )
 FILED: Final = ("spam", "reject")
+ROOT: Final = Path(__file__).resolve().parents[2]
+
+
+@cache
+def shipped_policy() -> Policy:
+    """Return what ships, read once: to read it takes longer than to judge a mail by it."""
+    return load_policy(ROOT / "etc/policy.d", SCHEMA)
+
+
+@pytest.fixture(autouse=True)
+def policy_in_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have all mails judged by one policy."""
+    monkeypatch.setattr(load, "load_policy", lambda _folders, _schema: shipped_policy())
 
 
 def judged(sent: Sent, folder: Path, *, proofs: bool = True) -> dict[str, Any]:
