@@ -25,8 +25,12 @@ def program(name: str) -> str | None:
     return shutil.which(name, path=f"{os.environ.get('PATH', '')}:{PATH}")
 
 
-def run(command: list[str]) -> str:
+def run(command: list[str], said: str = "") -> str:
     """Run a program and return its output.
+
+    Args:
+        command: its path and arguments.
+        said: to it, on standard input.
 
     Raises:
         ProgramError: it could not be run, took too long or failed.
@@ -34,7 +38,7 @@ def run(command: list[str]) -> str:
     name = Path(command[0]).name
     try:
         done = subprocess.run(  # noqa: S603 - found in the path of the system
-            command, capture_output=True, text=True, errors="replace", timeout=WAIT_S, check=False, stdin=subprocess.DEVNULL
+            command, capture_output=True, text=True, errors="replace", timeout=WAIT_S, check=False, input=said
         )  # fmt: skip
     except OSError as error:
         raise ProgramError(f"{name}: {error.strerror or error}") from error
@@ -46,3 +50,18 @@ def run(command: list[str]) -> str:
         )
         raise ProgramError(f"{name}: {output}")
     return done.stdout
+
+
+def begin(command: list[str]) -> None:
+    """Start a program whose end nobody waits for, and which outlives us.
+
+    Raises:
+        ProgramError: it could not be started.
+    """
+    nowhere = subprocess.DEVNULL
+    try:
+        subprocess.Popen(  # noqa: S603 - found in the path of the system
+            command, stdin=nowhere, stdout=nowhere, stderr=nowhere, start_new_session=True
+        )
+    except OSError as error:
+        raise ProgramError(f"{Path(command[0]).name}: {error.strerror or error}") from error

@@ -42,8 +42,9 @@ from oborona.session.verdict_metrics import (
     count_verdict,
 )
 from oborona.telemetry.log import event
-from oborona.types import Envelope, RuleWindow, Stage, Verdict
+from oborona.types import Envelope, Finding, RuleWindow, Stage, Verdict
 
+HELD: Final = Finding("held")  # of a message whose answer was to hold it
 _TAKEN: Final = frozenset({OutgoingOutcome.ACCEPT, OutgoingOutcome.HOLD})
 _LIMITED: Final = {
     LimitAction.ALERT: OutgoingOutcome.ACCEPT,
@@ -74,10 +75,11 @@ class JudgedMessage(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def verdict(self) -> Verdict:
-        """What its content says becomes of it; with the limits that it passed among its
-        findings.
+        """What its content says becomes of it; with the limits that it passed, and whether it was
+        held, among its findings.
         """
-        return with_findings(verdict_of(self.result), limit_findings(self.limits))
+        held = (HELD,) if self.outcome is OutgoingOutcome.HOLD else ()
+        return with_findings(verdict_of(self.result), (*limit_findings(self.limits), *held))
 
     @property
     def outcome(self) -> OutgoingOutcome | None:
@@ -87,7 +89,8 @@ class JudgedMessage(msgspec.Struct, frozen=True, kw_only=True):
             return None
         if self.limits.action is not None:
             return _LIMITED[self.limits.action]
-        return table.outcome(self.verdict.action, refuse=self.policy.verdict.refuse)
+        action = verdict_of(self.result).action
+        return table.outcome(action, refuse=self.policy.verdict.refuse)
 
 
 def verdict_of(result: Scan | Verdict) -> Verdict:

@@ -145,8 +145,13 @@ class PostfixInstance:
         folder = [] if self._asked is None else ["-c", str(self._asked)]
         return _run([self._postconf, *folder, *words])
 
-    def run(self, tool: str, *words: str) -> str:
+    def run(self, tool: str, *words: str, said: str = "") -> str:
         """Run one of Postfix's tools on this instance, and return what it says.
+
+        Args:
+            tool: its name.
+            words: its arguments.
+            said: to it, on standard input.
 
         Raises:
             PostfixError: it is not here, or says that it failed; the text has its words.
@@ -154,11 +159,11 @@ class PostfixInstance:
         path = program(tool)
         if path is None:
             raise PostfixError(f"no {tool} here")
-        return _run([path, "-c", str(self.folder), *words])
+        return _run([path, "-c", str(self.folder), *words], said)
 
 
-def _run(command: list[str]) -> str:
+def _run(command: list[str], said: str = "") -> str:
     try:
-        return run(command)
+        return run(command, said)
     except ProgramError as error:
         raise PostfixError(str(error)) from error
