@@ -5,10 +5,12 @@ when a person says so.
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Iterator
 
 import pytest
 
+from oborona.cli.outgoing.hold_queue import EximHoldQueue, HoldDecision
 from tests.exim.site import VARIANTS, Site, letter
 from tests.peers.dns import Zones
 from tests.peers.exim import Exim, available
@@ -59,6 +61,24 @@ def test_spam_of_a_login_is_frozen_and_goes_on_when_told_to(exim: Exim) -> None:
     eventually(lambda: exim.messages("joe") != [])
     (message,) = exim.messages("joe")
     assert re.findall(rb"(?m)^X-[\w-]+:", message) == [b"X-Mras-Id:"]
+
+
+@pytest.mark.parametrize("decision", HoldDecision)
+def test_what_is_frozen_is_listed_and_goes_where_it_was_decided(
+    exim: Exim, decision: HoldDecision
+) -> None:
+    assert send(exim, letter()).startswith("250")
+    assert send(exim, SOLD).startswith("250")
+    queue = EximHoldQueue([exim.program, "-C", str(exim.config)])
+    (held,) = queue.listing().messages
+    assert (held.sender, held.recipients) == ("ann@a.example", ("joe@example.test",))
+    assert abs(held.since - time.time()) < 60
+    assert held.queue_id in queue.command(decision, [held.queue_id])
+    eventually(lambda: len(exim.messages("joe")) == 1)
+    queue.carry_out(decision, [held.queue_id])
+    assert queue.listing().messages == ()
+    eventually(lambda: exim.command("-bp") == "")
+    assert len(exim.messages("joe")) == (2 if decision is HoldDecision.RELEASE else 1)
 
 
 def test_spam_of_a_program_is_frozen_and_nobody_is_told(exim: Exim) -> None:

@@ -41,10 +41,7 @@ class HoldQueue(Protocol):
         ...
 
     def carry_out(self, decision: HoldDecision, idents: Sequence[str]) -> None:
-        """Do with held messages what was decided; root alone may.
-
-        A message that is gone, or is no longer held, is left as it is.
-        """
+        """Do with held messages what was decided; root alone may."""
         ...
 
     def command(self, decision: HoldDecision, idents: Sequence[str]) -> str:

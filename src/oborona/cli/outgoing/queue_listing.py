@@ -20,7 +20,8 @@ EXIM_ID: Final = re.compile(r"[0-9A-Za-z]{6}-(?:[0-9A-Za-z]{6}-[0-9A-Za-z]{2}|[0
 LATEST: Final = 1 << 36  # Unix seconds that a calendar still knows
 _DIGITS: Final = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"  # of Exim's ids
 _HELD: Final = "hold"
-_EXIM_HEAD: Final = re.compile(r" *\d+[mhd] +\S+ +(\S+) <(.*)>(?: \(.*\))?( \*\*\* frozen \*\*\*)?")
+_EXIM_HEAD: Final = re.compile(r" *\d+[mhd] +\S+ +(\S+) <(.*)")
+_FROZEN: Final = " *** frozen ***"
 _EXIM_RECIPIENT: Final = re.compile(r" {8}  (.+)")  # one that has its copy has a D in front
 
 
@@ -46,7 +47,7 @@ class _ShowqRecipient(msgspec.Struct):
 
 class _ShowqMessage(msgspec.Struct):
     queue_name: str
-    queue_id: Annotated[str, Meta(pattern=f"^{POSTFIX_ID.pattern}$")]
+    queue_id: Annotated[str, Meta(pattern=rf"^{POSTFIX_ID.pattern}\Z")]
     arrival_time: Annotated[float, Meta(ge=0, le=LATEST)]
     sender: str = ""
     recipients: list[_ShowqRecipient] = []
@@ -68,7 +69,7 @@ def postfix_listing(output: str) -> QueueListing:
         except (msgspec.DecodeError, UnicodeError, RecursionError):
             unreadable += 1
             continue
-        if row.queue_name == _HELD and POSTFIX_ID.fullmatch(row.queue_id):
+        if row.queue_name == _HELD:
             found.append(
                 QueuedMessage(
                     queue_id=row.queue_id,
@@ -92,13 +93,13 @@ def exim_listing(output: str) -> QueueListing:
         match = _EXIM_HEAD.fullmatch(head)
         if match is None or not EXIM_ID.fullmatch(match[1]):
             unreadable += bool(head.strip())
-        elif match[3]:
+        elif head.endswith(_FROZEN):
             recipients = (_EXIM_RECIPIENT.fullmatch(line) for line in rest)
             found.append(
                 QueuedMessage(
                     queue_id=match[1],
                     since=_exim_time(match[1]),
-                    sender=match[2],
+                    sender=match[2].rpartition(">")[0],  # a login may stand behind it
                     recipients=tuple(one[1] for one in recipients if one),
                 )
             )

@@ -1,0 +1,221 @@
+"""`oborona outgoing held`, `release` and `drop` behind a real Postfix: what is on hold and why, and
+that a decision is carried out on what Oborona had held, and on nothing else.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import subprocess
+from collections.abc import Iterator
+
+import pytest
+from click.testing import CliRunner, Result
+
+from oborona.cli import main
+from tests.peers.dns import Zones
+from tests.peers.postfix import Postfix
+from tests.whole.gate import LETTER, Gate, eventually
+
+POLICY = """
+[[rule]]
+name = "SOLD"
+when = "subject == 'sold'"
+score = 150
+say = "it is sold"
+[[limit]]
+name = "FEW"
+each = "account"
+count = "recipients"
+window = "hour"
+limit = 3
+then = "hold"
+unless = "login != 'many'"
+[outgoing]
+inside = ["example.test"]
+"""
+SPAM = LETTER.replace(b"Subject: Lunch", b"Subject: Sold")
+
+
+@pytest.fixture(scope="module")
+def gate() -> Iterator[Gate]:
+    with Zones() as zones, Gate(zones.setting, POLICY) as running:
+        yield running
+
+
+@pytest.fixture
+def postfix(gate: Gate) -> Iterator[Postfix]:
+    """A Postfix of our own people, with an empty queue; what is let go stays deferred."""
+    main = {
+        "smtpd_relay_restrictions": "permit_mynetworks, permit_auth_destination, check_sender_access static:OK, reject",
+        "default_transport": "smtp:[127.0.0.1]:1",
+    }
+    with Postfix(f"unix:{gate.folder}/milter.sock", main=main) as running:
+        yield running
+
+
+def send(gate: Gate, postfix: Postfix, raw: bytes, login: str, *recipients: str) -> str:
+    """Send a message, wait for its entry in the journal, and return its queue id."""
+    told = {"ADDR": "192.0.2.9", "NAME": "[UNAVAILABLE]", "LOGIN": login}
+    reply = postfix.send(
+        raw, sender="ann@example.test", recipients=recipients or ("bo@b.example",), xclient=told
+    )[-1]
+    assert reply.startswith("250"), reply
+    ident = reply.rsplit(" ", 1)[-1]
+    eventually(lambda: command(gate, "find", f"queue:{ident}").exit_code == 0)
+    return ident
+
+
+def command(gate: Gate, *words: str) -> Result:
+    return CliRunner().invoke(
+        main, ["--state", str(gate.oborona.state), *words], catch_exceptions=False
+    )
+
+
+def outgoing(gate: Gate, postfix: Postfix, name: str, *words: str) -> Result:
+    return command(gate, "outgoing", name, "--postfix", f"{postfix.folder}/etc", *words)
+
+
+def queue(postfix: Postfix) -> dict[str, str]:
+    """In which queue each message lies, by its id."""
+    words = ["/usr/sbin/postqueue", "-c", f"{postfix.folder}/etc", "-j"]
+    lines = subprocess.run(words, capture_output=True, check=True, timeout=20).stdout
+    rows = map(json.loads, lines.splitlines())
+    return {row["queue_id"]: row["queue_name"] for row in rows}
+
+
+def hold(postfix: Postfix, ident: str) -> None:
+    words = ["/usr/sbin/postsuper", "-c", f"{postfix.folder}/etc", "-h", ident]
+    subprocess.run(words, capture_output=True, check=True, timeout=20)
+    assert queue(postfix)[ident] == "hold"
+
+
+def test_what_is_held_is_shown_with_its_account_score_and_reasons(
+    gate: Gate, postfix: Postfix
+) -> None:
+    assert outgoing(gate, postfix, "held").exit_code == 1
+    spam = send(gate, postfix, SPAM, "Ann", "bo@b.example", "cy@c.example", "di@d.example")
+    many = send(gate, postfix, LETTER, "many", *(f"r{number}@c.example" for number in range(5)))
+    good = send(gate, postfix, LETTER, "ann")
+    hold(postfix, good)
+    shown = outgoing(gate, postfix, "held")
+    assert shown.exit_code == 0
+    lines = shown.stdout.splitlines()
+    of = {
+        line.split()[0]: (line, below) for line, below in zip(lines[::2], lines[1::2], strict=True)
+    }
+    assert of.keys() == {spam, many, good}
+    assert (
+        "Ann  150.0 / 100  <ann@example.test> → <bo@b.example>, <cy@c.example> and 1 more"
+        in of[spam][0]
+    )
+    assert of[spam][1] == "    held: SOLD +150 (it is sold)"
+    assert "held: limit FEW: 5 of 3, hold" in of[many][1]
+    assert of[good][1] == "    not held by Oborona"
+    told = [
+        json.loads(line) for line in outgoing(gate, postfix, "held", "--json").stdout.splitlines()
+    ]
+    assert {one["queue_id"]: one["ours"] for one in told} == {spam: True, many: True, good: False}
+    (first,) = (one for one in told if one["queue_id"] == spam)
+    assert (first["login"], first["score"], first["line"]) == ("Ann", 150.0, 100.0)
+    assert first["reasons"] == [{"name": "SOLD", "score": 150.0, "say": "it is sold"}]
+    assert first["recipients"] == ["bo@b.example", "cy@c.example", "di@d.example"]
+    assert first["id"] in command(gate, "find", f"queue:{spam}").stdout
+    of_many = outgoing(gate, postfix, "held", "--login", "MANY", "--json").stdout.splitlines()
+    assert [json.loads(line)["queue_id"] for line in of_many] == [many]
+
+
+def test_a_message_is_let_go_and_another_stays(gate: Gate, postfix: Postfix) -> None:
+    first, second = (send(gate, postfix, SPAM, "ann") for _ in range(2))
+    done = outgoing(gate, postfix, "release", first)
+    assert (done.exit_code, done.stdout) == (0, f"{first} let go\n")
+    assert queue(postfix)[first] != "hold"
+    assert queue(postfix)[second] == "hold"
+
+
+def test_all_of_an_account_is_thrown_away_when_it_is_meant(gate: Gate, postfix: Postfix) -> None:
+    stolen = {send(gate, postfix, SPAM, "eve") for _ in range(2)}
+    other = send(gate, postfix, SPAM, "ann")
+    good = send(gate, postfix, LETTER, "eve")
+    hold(postfix, good)
+    asked = outgoing(gate, postfix, "drop", "--login", "Eve")
+    assert asked.exit_code == 1
+    assert "--yes" in asked.stderr
+    assert stolen <= queue(postfix).keys()
+    done = outgoing(gate, postfix, "drop", "--login", "Eve", "--yes")
+    assert done.exit_code == 0
+    assert {line.split()[0] for line in done.stdout.splitlines()} == stolen
+    assert queue(postfix).keys() == {other, good}
+
+
+def test_what_others_put_on_hold_is_left_unless_it_is_asked_for(
+    gate: Gate, postfix: Postfix
+) -> None:
+    ours, good = send(gate, postfix, SPAM, "ann"), send(gate, postfix, LETTER, "ann")
+    hold(postfix, good)
+    for name, more in (("release", ()), ("drop", ("--yes",))):
+        refused = outgoing(gate, postfix, name, ours, good, *more)
+        assert refused.exit_code == os.EX_DATAERR
+        assert f"{good} is held, and not by Oborona" in refused.stderr
+        assert queue(postfix) == {ours: "hold", good: "hold"}
+    assert outgoing(gate, postfix, "release", good, "--any").exit_code == 0
+    assert queue(postfix)[good] != "hold"
+    gone = outgoing(gate, postfix, "drop", good, "--any", "--yes")
+    assert (gone.exit_code, f"{good} is not held" in gone.stderr) == (os.EX_DATAERR, True)
+    assert good in queue(postfix)
+
+
+@pytest.mark.parametrize(
+    "ident", ["ALL", "-", "4Z;id", "$(id)", "../4ZqX1k", "4ZqX1k2pYz\nALL", ""]
+)
+def test_what_is_no_queue_id_reaches_no_command(gate: Gate, postfix: Postfix, ident: str) -> None:
+    ours = send(gate, postfix, SPAM, "ann")
+    refused = outgoing(gate, postfix, "drop", "--any", "--yes", "--", ours, ident)
+    assert refused.exit_code == 2
+    assert "is no queue id" in refused.stderr
+    assert queue(postfix) == {ours: "hold"}
+
+
+def test_nothing_named_is_a_wrong_use(gate: Gate, postfix: Postfix) -> None:
+    assert outgoing(gate, postfix, "release").exit_code == 2
+    assert outgoing(gate, postfix, "release", "4ZqX1k2pYz", "--login", "ann").exit_code == 2
+    nobody = outgoing(gate, postfix, "release", "--login", "nobody")
+    assert nobody.exit_code == os.EX_DATAERR
+    assert "nothing of nobody is held" in nobody.stderr
+
+
+def test_who_is_not_root_is_shown_what_root_writes(
+    gate: Gate, postfix: Postfix, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ours = send(gate, postfix, SPAM, "ann")
+    monkeypatch.setattr("oborona.cli.outgoing.hold_decision.os.geteuid", lambda: 1000)
+    for name in ("release", "drop"):
+        told = outgoing(gate, postfix, name, ours)
+        assert told.exit_code == os.EX_NOPERM
+        assert queue(postfix) == {ours: "hold"}
+    # the last is the command of drop; it does what it says
+    subprocess.run(shlex.split(told.stdout), check=True, capture_output=True, timeout=20)
+    assert queue(postfix) == {}
+
+
+def test_without_a_journal_the_queue_is_shown_and_nothing_is_ours(
+    gate: Gate, postfix: Postfix
+) -> None:
+    ours = send(gate, postfix, SPAM, "ann")
+    folder, elsewhere = f"{postfix.folder}/etc", f"{postfix.folder}/nothing"
+
+    def blind(*words: str) -> Result:
+        return CliRunner().invoke(
+            main, ["--state", elsewhere, "outgoing", *words, "--postfix", folder]
+        )
+
+    shown = blind("held")
+    assert shown.exit_code == 0
+    assert ours in shown.stdout
+    assert "not in its journal" in shown.stdout
+    assert "there is no journal" in shown.stderr
+    assert blind("release", ours).exit_code == os.EX_DATAERR
+    assert queue(postfix) == {ours: "hold"}
+    assert blind("release", ours, "--any").exit_code == 0
+    assert queue(postfix)[ours] != "hold"
