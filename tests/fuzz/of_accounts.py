@@ -1,13 +1,22 @@
-"""What must hold of accounts and excesses that other programs tell, whatever octets they are."""
+"""What must hold of accounts, excesses and queues that other programs tell, whatever octets they
+are.
+"""
 
 from __future__ import annotations
 
+import time
 from contextlib import suppress
 
 from oborona.accounts.excess import WrongExcess, check_excess
 from oborona.accounts.import_lines import WrongAccount, parse_account_line
 from oborona.accounts.rating.facts import is_disposable, phone_country
 from oborona.cli.incident.report import parse_excess
+from oborona.cli.outgoing.queue_listing import (
+    EXIM_ID,
+    POSTFIX_ID,
+    exim_listing,
+    postfix_listing,
+)
 
 
 def told(octets: bytes) -> None:
@@ -29,3 +38,19 @@ def told(octets: bytes) -> None:
         excess = parse_excess(octets)
         check_excess(excess)
         assert excess.account.isprintable()
+
+
+def queued(octets: bytes) -> None:
+    """What a mail server lists as held has ids that a command may be given, times that a calendar
+    knows, and nothing twice.
+    """
+    output = octets.decode("utf-8", "replace")
+    for pattern, listing in (
+        (POSTFIX_ID, postfix_listing(output)),
+        (EXIM_ID, exim_listing(output)),
+    ):
+        idents = [message.queue_id for message in listing.messages]
+        assert len(set(idents)) == len(idents)
+        assert all(map(pattern.fullmatch, idents))
+        for message in listing.messages:
+            time.localtime(message.since)

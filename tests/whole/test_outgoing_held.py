@@ -157,7 +157,7 @@ def test_what_others_put_on_hold_is_left_unless_it_is_asked_for(
     for name, more in (("release", ()), ("drop", ("--yes",))):
         refused = outgoing(gate, postfix, name, ours, good, *more)
         assert refused.exit_code == os.EX_DATAERR
-        assert f"{good} is held, and not by Oborona" in refused.stderr
+        assert f"{good} is held, but not by Oborona" in refused.stderr
         assert queue(postfix) == {ours: "hold", good: "hold"}
     assert outgoing(gate, postfix, "release", good, "--any").exit_code == 0
     assert queue(postfix)[good] != "hold"
@@ -213,7 +213,7 @@ def test_without_a_journal_the_queue_is_shown_and_nothing_is_ours(
     shown = blind("held")
     assert shown.exit_code == 0
     assert ours in shown.stdout
-    assert "not in its journal" in shown.stdout
+    assert "not in the journal" in shown.stdout
     assert "there is no journal" in shown.stderr
     assert blind("release", ours).exit_code == os.EX_DATAERR
     assert queue(postfix) == {ours: "hold"}

@@ -58,10 +58,8 @@ def begin(command: list[str]) -> None:
     Raises:
         ProgramError: it could not be started.
     """
-    nowhere = subprocess.DEVNULL
+    nowhere = [(os.POSIX_SPAWN_OPEN, stream, os.devnull, os.O_RDWR, 0) for stream in range(3)]
     try:
-        subprocess.Popen(  # noqa: S603 - found in the path of the system
-            command, stdin=nowhere, stdout=nowhere, stderr=nowhere, start_new_session=True
-        )
+        os.posix_spawn(command[0], command, os.environ, file_actions=nowhere, setsid=True)
     except OSError as error:
         raise ProgramError(f"{Path(command[0]).name}: {error.strerror or error}") from error

@@ -116,7 +116,9 @@ def _chosen(
         if ident not in held:
             raise NotHeldError(f"{ident} is not held")
         if not held[ident].ours and not whoever:
-            raise NotHeldError(f"{ident} is held, and not by Oborona; --any does it all the same")
+            raise NotHeldError(
+                f"{ident} is held, but not by Oborona as the journal says; --any does it"
+            )
     return [held[ident] for ident in dict.fromkeys(idents)]
 
 

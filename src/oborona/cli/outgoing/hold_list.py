@@ -41,7 +41,7 @@ def held(context: CliContext, login: str | None, as_json: bool, folder: Path | N
     account, its score and why, from whom to whom.
 
     The queue is Postfix's hold queue, or Exim's frozen messages. What something else than Oborona
-    put there is marked so. Exit status 1 when nothing is held.
+    put there, and what is in no journal, is marked so. Exit status 1 when nothing is held.
     """
     found = held_messages(context, hold_queue(folder).listing())
     if login is not None:
@@ -75,7 +75,7 @@ def held_lines(message: HeldMessage) -> Iterator[str]:
     if message.ours:
         why = "held"
     elif entry is None:
-        why = "not held by Oborona: not in its journal"
+        why = "not in the journal: whose hold it is, nobody knows"
     else:
         why = "not held by Oborona"
     yield plain(f"    {why}{': ' if reasons else ''}{', '.join(reasons)}")
