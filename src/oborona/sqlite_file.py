@@ -247,7 +247,14 @@ class SharedSqliteFile:
 
     @contextmanager
     def transaction(self) -> Iterator[sqlite3.Connection]:
-        """All that is written within, or nothing; nobody else writes meanwhile."""
+        """All that is written within, or nothing; nobody else writes meanwhile.
+
+        Within another one it is a part of that: what fails in the part is undone, and no more.
+        """
+        if self._db.in_transaction:
+            with self._part():
+                yield self._db
+            return
         if not self._file.in_place():
             self._db.close()
             self._db, self._file = self.shared.open(self.path), OpenFileCheck(self.path)
@@ -260,6 +267,19 @@ class SharedSqliteFile:
                 if self._db.in_transaction:
                     self._db.execute("ROLLBACK")
                 raise
+
+    @contextmanager
+    def _part(self) -> Iterator[None]:
+        with self.told():
+            self._db.execute("SAVEPOINT part")
+            try:
+                yield
+            except BaseException:
+                if self._db.in_transaction:  # some errors have undone the whole
+                    self._db.execute("ROLLBACK TO part")
+                    self._db.execute("RELEASE part")
+                raise
+            self._db.execute("RELEASE part")
 
     @contextmanager
     def told(self) -> Iterator[sqlite3.Connection]:

@@ -44,6 +44,8 @@ MOVES: Final = "recheck.db"
 
 ACCOUNTS: Final = "accounts.db"
 """Accounts, what they may do, ratings and incidents: commands, and the keeper."""
+EXCESSES: Final = "excesses"
+"""Folder of excesses that the inspector has not judged yet: the workers and the keeper."""
 FLOWS: Final = "flows.db"
 """Files of flows that were taken, windows of the last day, exporters: the flow process."""
 FLOWS_STAGED: Final = "flows.staged"

@@ -7,10 +7,9 @@ from __future__ import annotations
 import time
 from contextlib import suppress
 
-from oborona.accounts.excess import WrongExcess, check_excess
+from oborona.accounts.excess import WrongExcess, check_excess, parse_excess
 from oborona.accounts.import_lines import WrongAccount, parse_account_line
 from oborona.accounts.rating.facts import is_disposable, phone_country
-from oborona.cli.incident.report import parse_excess
 from oborona.cli.outgoing.queue_listing import (
     EXIM_ID,
     POSTFIX_ID,

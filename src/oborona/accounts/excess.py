@@ -8,6 +8,7 @@ from typing import Final, Protocol
 
 import msgspec
 
+LINE_OCTETS: Final = 65_536
 WINDOWS_S: Final = {"recent": 600.0, "hour": 3600.0, "day": 86_400.0, "fortnight": 14 * 86_400.0}
 """Lengths of windows."""
 MOST_NAME: Final = 255  # characters of an account, limit or metric
@@ -36,17 +37,34 @@ class Excess(msgspec.Struct, frozen=True, kw_only=True):
     evidence: Mapping[str, object] = {}  # what JSON can hold: subjects, domains, destinations
 
 
+_DECODER: Final = msgspec.json.Decoder(Excess)
+
+
 class ExcessSink(Protocol):
-    """Takes excesses: the inspector."""
+    """Takes excesses: the inspector, or a spool on the way to it."""
 
     def take(self, excess: Excess) -> None:
-        """Judge one, and write down what follows.
+        """Take one over.
 
         Raises:
             WrongExcess: as of `check_excess`.
             StoreError: it can't be written down.
         """
         ...
+
+
+def parse_excess(line: bytes) -> Excess:
+    """Return the excess of a line of JSON.
+
+    Raises:
+        WrongExcess: it is none.
+    """
+    if len(line) > LINE_OCTETS:
+        raise WrongExcess(f"is longer than {LINE_OCTETS} octets")
+    try:
+        return _DECODER.decode(line)
+    except (msgspec.DecodeError, RecursionError, UnicodeDecodeError) as error:
+        raise WrongExcess(str(error) or "is nested too deep") from None
 
 
 def check_excess(excess: Excess) -> None:

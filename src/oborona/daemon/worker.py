@@ -26,6 +26,7 @@ import uvloop
 
 from oborona import secret, state_files
 from oborona.accounts.blocked_logins import FollowedBlocks
+from oborona.accounts.excess_spool import ExcessSpool
 from oborona.config import Settings
 from oborona.daemon.alarm.campaigns import CampaignSightings, campaign_sighting
 from oborona.daemon.exit_stack import LoggingExitStack
@@ -241,6 +242,7 @@ class WorkerProcess:
                 signing_key=keys.signature,
                 clock=time.time,
                 accounts=self._blocks,
+                excess=ExcessSpool(self._state / state_files.EXCESSES),
                 new_inquiry=asking.inquirer,
                 own=asking.is_own,
                 late=late.add,

@@ -2,7 +2,7 @@
 passed to what follows delivered mail.
 
 The journal comes first, so whatever is counted is journaled.  Both are in the spools of this
-process when `keep_verdict` returns.
+process when `keep_verdict` returns, and so are the limits that an account passed.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from oborona.policy.outgoing_table import OutgoingOutcome
 from oborona.policy.reputation_facts import first_contact
 from oborona.policy.scan import Scan
 from oborona.session.journal_entry import entry_of
-from oborona.session.limit_report import limit_findings, report_passed
+from oborona.session.limit_report import hand_over_excesses, limit_findings, report_passed
 from oborona.session.outgoing_limits import sent_by
 from oborona.session.services import SessionServices
 from oborona.session.verdict_metrics import (
@@ -101,6 +101,8 @@ def verdict_of(result: Scan | Verdict) -> Verdict:
 def keep_verdict(services: SessionServices, judged: JudgedMessage) -> None:
     """Journal and count a message, so that it survives the death of this process."""
     scanned, envelope, now = judged.scanned, judged.envelope, judged.now
+    if judged.limits.passed:
+        hand_over_excesses(services, judged.limits, envelope, judged.ident, now)
     try:
         if scanned is not None:
             services.record_policy(scanned.policy)
@@ -143,9 +145,7 @@ def publish_verdict(services: SessionServices, judged: JudgedMessage) -> None:
     outcome, limited = judged.outcome, judged.limits.action
     try:
         if judged.limits.passed:
-            report_passed(
-                services, judged.limits, envelope, judged.ident, judged.now, Stage.CONTENT
-            )
+            report_passed(judged.limits, envelope, judged.ident, Stage.CONTENT)
         if outcome is not None:
             count_outgoing(outcome)
         if scanned is not None:

@@ -99,23 +99,13 @@ def limit_findings(ruling: LimitRuling) -> tuple[Finding, ...]:
     )
 
 
-def report_passed(
-    services: SessionServices,
-    ruling: LimitRuling,
-    envelope: Envelope,
-    ident: int,
-    now: float,
-    stage: Stage,
-) -> None:
-    """Log and count the limits that a message passed, and tell who follows accounts of it; never
-    raises.
+def report_passed(ruling: LimitRuling, envelope: Envelope, ident: int, stage: Stage) -> None:
+    """Log and count the limits that a message passed; never raises.
 
     Args:
-        services: of the worker.
         ruling: on the message.
         envelope: of the message.
         ident: its reference.
-        now: Unix seconds, when it came.
         stage: sender or content.
     """
     for passed in ruling.passed:
@@ -141,17 +131,34 @@ def report_passed(
             mode=limit.mode,
             done=ruling.action or "nothing",
         )
-        if envelope.login:
-            try:
-                services.excess.take(_excess(passed, envelope, ident, now))
-            except Exception:
-                log.exception("fault in telling of an excess")  # which no mail hangs on
+
+
+def hand_over_excesses(
+    services: SessionServices, ruling: LimitRuling, envelope: Envelope, ident: int, now: float
+) -> None:
+    """Tell who follows accounts of the limits that a login passed, before it is answered; never
+    raises.
+
+    Args:
+        services: of the worker.
+        ruling: on the message.
+        envelope: of the message.
+        ident: its reference.
+        now: Unix seconds, when it came.
+    """
+    if not envelope.login:
+        return
+    for passed in ruling.passed:
+        try:
+            services.excess.take(_excess(passed, envelope, ident, now))
+        except Exception:
+            log.exception("fault in telling of an excess")  # which no mail hangs on
 
 
 def _excess(passed: PassedLimit, envelope: Envelope, ident: int, now: float) -> Excess:
     limit = passed.limit
     return Excess(
-        account=envelope.login.lower(),
+        account=_as_unicode(envelope.login.lower()),
         limit=limit.name,
         metric=limit.count,
         window=limit.window,
@@ -165,7 +172,12 @@ def _excess(passed: PassedLimit, envelope: Envelope, ident: int, now: float) -> 
         idents=(ident,),
         evidence={
             "each": limit.each,
-            "sender": envelope.sender,
+            "sender": _as_unicode(envelope.sender),
             "recipients": len(envelope.recipients),
         },
     )
+
+
+def _as_unicode(text: str) -> str:
+    """Return a text without lone surrogates, which JSON does not take."""
+    return text.encode("utf-8", "replace").decode()

@@ -33,7 +33,7 @@ from oborona.policy.counts import MessageCounts
 from oborona.policy.limit_table import LimitAction
 from oborona.policy.load import Policy
 from oborona.policy.local_clients import is_program
-from oborona.session.limit_report import limit_reply, report_passed
+from oborona.session.limit_report import hand_over_excesses, limit_reply, report_passed
 from oborona.session.services import SessionServices
 from oborona.telemetry.log import event
 from oborona.types import Envelope, Shingle, Stage
@@ -67,9 +67,8 @@ async def check_sender(
     if ruling.by is None:
         return CONTINUE
     ident = services.numbers.next(now)
-    asyncio.get_running_loop().call_soon(
-        report_passed, services, ruling, envelope, ident, now, Stage.SENDER
-    )
+    hand_over_excesses(services, ruling, envelope, ident, now)
+    asyncio.get_running_loop().call_soon(report_passed, ruling, envelope, ident, Stage.SENDER)
     return limit_reply(services, ruling.by, ruling.action, ident, CONTINUE)
 
 

@@ -112,6 +112,16 @@ class IncidentStore(AccountStore):
         )
         return week, bans
 
+    def judged(self, file: str) -> int:
+        """Return how many octets of a file of excesses were judged."""
+        rows = self.rows("SELECT place FROM handover WHERE file = ?", (file,))
+        return int(rows[0][0]) if rows else 0
+
+    def note_judged(self, file: str, place: int) -> None:
+        """Note how many octets of a file of excesses were judged; other files are forgotten."""
+        with self.transaction() as db:
+            db.execute("UPDATE handover SET file = ?, place = ?", (file, place))
+
     def incident(self, ident: int) -> Incident | None:
         """Return an incident; None: there is none."""
         found = self._incidents("WHERE id = ?", (ident,))

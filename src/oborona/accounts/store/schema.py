@@ -10,6 +10,7 @@
     incident      excesses of accounts, with what shows them, what was decided, and what people said
     action        what is done because of an incident, written in its transaction: an outbox
     deed          what people did to accounts, when and why
+    handover      one row: how far the excesses that workers hand over are judged
     version       one row: how many changes there were that workers follow
 
 WAL with synchronous=FULL: a ban that was confirmed is on the disk.  A damaged file is left where it
@@ -173,6 +174,15 @@ MIGRATIONS: Final = (
         "CREATE INDEX action_wanted ON action (id) WHERE state = 'wanted'",
         "CREATE TABLE version (number INTEGER NOT NULL)",
         "INSERT INTO version VALUES (0)",
+    ),
+    (
+        """
+        CREATE TABLE handover (
+            file TEXT NOT NULL,           -- of excesses, the latest
+            place INTEGER NOT NULL        -- octets of it that were judged
+        )
+        """,
+        "INSERT INTO handover VALUES ('', 0)",
     ),
 )
 

@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import time
-from typing import IO, Final
+from typing import IO
 
 import click
-import msgspec
 
-from oborona.accounts.excess import Excess, WrongExcess
+from oborona.accounts.excess import LINE_OCTETS, WrongExcess, parse_excess
 from oborona.accounts.inspector.inspector import Inspector, inspector_rules
 from oborona.cli.context import CliContext, pass_cli_context
 from oborona.cli.incident.store import open_incidents
 from oborona.cli.output import echo
-
-LINE_OCTETS: Final = 65_536
-_DECODER: Final = msgspec.json.Decoder(Excess)
 
 
 @click.command()
@@ -52,17 +48,3 @@ def report(context: CliContext, file: IO[bytes]) -> None:
     echo(f"{taken} excesses reported; {wrong} lines left out")
     if wrong:
         click.get_current_context().exit(1)
-
-
-def parse_excess(line: bytes) -> Excess:
-    """Return the excess of a line.
-
-    Raises:
-        WrongExcess: it is none.
-    """
-    if len(line) > LINE_OCTETS:
-        raise WrongExcess(f"is longer than {LINE_OCTETS} octets")
-    try:
-        return _DECODER.decode(line)
-    except (msgspec.DecodeError, RecursionError, UnicodeDecodeError) as error:
-        raise WrongExcess(str(error) or "is nested too deep") from None

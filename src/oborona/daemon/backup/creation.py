@@ -52,9 +52,11 @@ MADE_ANEW: Final = frozenset(
         state_files.SET_APART,
         state_files.FINAL_WORK,
         state_files.FLOWS_STAGED,
+        state_files.EXCESSES,
     }
     # counters and spool are copied by themselves; messages that were set apart are tried again
-    # where a backup is restored; staged flows may be in the spool by now, and count once
+    # where a backup is restored; staged flows may be in the spool by now, and count once;
+    # excesses may be incidents by now
 )
 NOT_OURS: Final = (".lock", "-wal", "-shm", "-journal", ".new", ".suspect")
 DATABASE: Final = ".db"

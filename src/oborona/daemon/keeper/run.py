@@ -14,12 +14,13 @@ from typing import Final
 import msgspec
 
 from oborona import state_files
+from oborona.accounts.excess_spool import waits
 from oborona.config import Settings
 from oborona.daemon.keeper.journal import keep_journal
 from oborona.heartbeat import beat_forever
 from oborona.policy.load_cache import PolicyCache
 
-ACCOUNTS_S: Final = 5.0  # between looks whether the site has accounts
+ACCOUNTS_S: Final = 5.0  # between looks whether the site has accounts, or excesses
 ALERT_GRACE_S: Final = 3.0  # at the end, for an alert that is on its way
 
 
@@ -76,14 +77,17 @@ async def _main(
 
 
 async def _act_on_incidents(settings: Settings, name: str, state: Path) -> None:
-    """Do what follows from incidents, for ever, once the site has accounts."""
+    """Judge excesses and do what follows from incidents, for ever, once the site has either."""
     while True:
-        if (state / state_files.ACCOUNTS).exists():
+        if (state / state_files.ACCOUNTS).exists() or waits(state / state_files.EXCESSES):
             break
         await asyncio.sleep(ACCOUNTS_S)
     # a site without accounts has a smaller keeper
     from oborona.daemon.alarm.alarm import AlertDispatcher, open_alarm, read_key  # noqa: PLC0415
     from oborona.daemon.keeper.account_actions import AccountActions  # noqa: PLC0415
+    from oborona.daemon.keeper.excess_judge import ExcessJudge  # noqa: PLC0415
+    from oborona.daemon.keeper.policy_in_force import PolicyInForce  # noqa: PLC0415
+    from oborona.stores.policy_folders import policy_folders  # noqa: PLC0415
 
     alarm = open_alarm(settings, name, time.time)
     inspector, second = settings.inspector, None
@@ -98,8 +102,13 @@ async def _act_on_incidents(settings: Settings, name: str, state: Path) -> None:
         hook=inspector.hook,
         key=read_key(inspector.hook_key_file, "inspector.hook_key_file"),
     )
+    policy = PolicyInForce(state, policy_folders(settings.paths))
+    judge = ExcessJudge(state, inspector, policy, time.time)
     try:
-        await actions.run()
+        await actions.step()  # what was opened before this process was counted before
+        async with asyncio.TaskGroup() as group:
+            group.create_task(actions.run())
+            group.create_task(judge.run())
     finally:
         for dispatcher in filter(None, (alarm, second)):
             await dispatcher.close(ALERT_GRACE_S)

@@ -1,0 +1,138 @@
+"""Excesses that workers have written down reach the inspector, in the keeper.
+
+    the workers' file → set apart → judged, some at a time, each time with the place in the file in
+    one transaction → removed
+
+A kill anywhere judges none twice and loses none: what was judged is in the file of accounts with
+its place, or neither is.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final
+
+from oborona import state_files
+from oborona.accounts.excess import WrongExcess, parse_excess
+from oborona.accounts.excess_spool import TakenExcesses, taken
+from oborona.accounts.incidents.store import IncidentStore
+from oborona.accounts.inspector.inspector import Inspector, inspector_rules
+from oborona.config.inspector import InspectorSettings
+from oborona.daemon.keeper.policy_in_force import PolicyInForce
+from oborona.daemon.keeper.trouble import TroubleNotice
+from oborona.errors import StoreError
+from oborona.policy.account_tests import AccountTests
+from oborona.telemetry.log import event
+
+LOOK_S: Final = 2.0  # between looks; one that finds nothing costs 10 microseconds
+AT_ONCE: Final = 200  # lines in a transaction: others wait for it some 50 ms
+
+log = logging.getLogger("oborona.accounts")
+
+
+class ExcessJudge:
+    """Hands excesses to the inspector.
+
+    Args:
+        state: state folder.
+        settings: of the inspector.
+        policy: whose tests rate accounts.
+        clock: Unix seconds.
+    """
+
+    def __init__(
+        self,
+        state: Path,
+        settings: InspectorSettings,
+        policy: PolicyInForce,
+        clock: Callable[[], float],
+    ) -> None:
+        self._folder = state / state_files.EXCESSES
+        self._accounts = state / state_files.ACCOUNTS
+        self._settings = settings
+        self._policy = policy
+        self._clock = clock
+        self._trouble = TroubleNotice("excesses wait to be judged", "excesses are judged again")
+
+    async def run(self) -> None:
+        """Judge what is written down, for ever."""
+        while True:
+            await self.step()
+            await asyncio.sleep(LOOK_S)
+
+    async def step(self) -> None:
+        """Judge what is written down now; what can't be waits, and is said once."""
+        try:
+            await asyncio.to_thread(self._judge)
+        except (StoreError, OSError) as error:
+            self._trouble.failed(error)
+        except Exception as error:
+            if str(error) != self._trouble.now:
+                log.exception("fault in judging excesses")
+            self._trouble.failed(error)
+        else:
+            self._trouble.over()
+
+    def _judge(self) -> None:
+        with taken(self._folder, time.time_ns) as file:
+            if file is None:
+                return
+            tests = self._tests()
+            with IncidentStore(self._accounts) as store:
+                inspector = Inspector(
+                    store,
+                    lambda: tests,
+                    inspector_rules(self._settings),
+                    live=self._settings.mode == "live",
+                    clock=self._clock,
+                )
+                while self._judge_some(file, store, inspector):
+                    pass
+            file.remove()
+
+    def _judge_some(self, file: TakenExcesses, store: IncidentStore, inspector: Inspector) -> bool:
+        """Judge some lines; return whether there were any."""
+        name = file.path.name
+        with store.transaction():
+            before = place = store.judged(name)
+            for line, behind in file.lines(before, AT_ONCE):
+                if line:
+                    _take(inspector, line, name)
+                place = behind
+            if place > before:
+                store.note_judged(name, place)
+        return place > before
+
+    def _tests(self) -> AccountTests:
+        """Return the tests in force; those before, where the policy can't be loaded.
+
+        Raises:
+            StoreError: there are none yet.
+        """
+        try:
+            self._policy.look()
+        except StoreError:
+            if self._policy.current is None:
+                raise
+        assert self._policy.current is not None, "a look that fails not takes one"
+        return self._policy.current.account_tests
+
+
+def _take(inspector: Inspector, line: bytes, name: str) -> None:
+    """Judge a line; one that is none, or meets a fault of ours, holds up no other.
+
+    Raises:
+        StoreError: nothing can be written down now.
+    """
+    try:
+        inspector.take(parse_excess(line))
+    except WrongExcess as error:
+        event(log, logging.WARNING, "an excess can't be judged", file=name, why=str(error))
+    except StoreError:
+        raise
+    except Exception:
+        log.exception("fault in judging an excess")
