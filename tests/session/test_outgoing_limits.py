@@ -11,9 +11,10 @@ from typing import Final
 import msgspec
 import pytest
 
-from oborona.accounts.excess import Excess, check_excess
+from oborona.accounts.excess import Excess, check_excess, parse_excess
 from oborona.counters.memory import MemoryCounters
 from oborona.counters.window import DAY_S, Timeline
+from oborona.doors.raw_message import RawMessage
 from oborona.doors.reply import CONTINUE, ReplyAction, SessionReply
 from oborona.errors import StoreError
 from oborona.message.shingles import Hasher, ShingleType
@@ -414,3 +415,35 @@ async def test_a_policy_that_refuses_no_mail_at_all_tells_of_limits_alone(
     for _ in range(3):
         assert (await table.send(2)).answer is ReplyAction.ACCEPT
     assert [excess.value for excess in table.excesses] == [4, 6]
+
+
+async def test_an_excess_is_written_down_before_the_answer(tmp_path: Path) -> None:
+    """Whoever is killed once the client was told has told of it."""
+    table = Sending(tmp_path, limit("refuse"))
+    before = []
+    session = table.session
+    end, mail = session.end_of_message, session.mail
+
+    async def ended(message: RawMessage) -> SessionReply:
+        reply = await end(message)
+        before.append(len(table.excesses))
+        return reply
+
+    async def began(sender: str, params: tuple[str, ...]) -> SessionReply:
+        reply = await mail(sender, params)
+        before.append(len(table.excesses))
+        return reply
+
+    session.end_of_message, session.mail = ended, began  # type: ignore[method-assign]
+    await table.send(9)  # over at its end
+    await table.send(3)
+    await table.send(1)  # over at MAIL FROM
+    assert before == [0, 1, 1, 1, 2]
+
+
+@pytest.mark.parametrize("login", ["Ann@a.example", "\udcff@a.example"])
+async def test_an_excess_of_odd_octets_can_be_written_down(login: str, tmp_path: Path) -> None:
+    table = Sending(tmp_path, limit("alert"))
+    await table.send(9, login=login, sender="\udcffann@a.example")
+    (excess,) = table.excesses
+    assert parse_excess(msgspec.json.encode(excess)) == excess

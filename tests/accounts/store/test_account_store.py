@@ -170,3 +170,28 @@ def test_a_damaged_file_is_left_where_it_is_and_a_newer_one_stops_the_start(path
         assert store.rows("PRAGMA application_id") == [(APPLICATION_ID,)]
     with pytest.raises(StoreVersion):
         prepare_state(state)
+
+
+def test_a_part_of_a_transaction_that_fails_is_undone_alone(store: AccountStore) -> None:
+    with store.transaction():
+        store.block(block(), now=NOW)
+        with pytest.raises(StoreError):
+            store.block(
+                AccountBlock(
+                    account="nobody", state=AccountState.BANNED, until=0.0, why="", by="anna"
+                ),
+                now=NOW,
+            )
+        version = store.version()
+    assert list(store.blocked(NOW).blocks) == ["joe@example.com", "joe"]
+    assert store.version() == version
+
+
+def test_a_transaction_that_fails_undoes_its_parts(store: AccountStore) -> None:
+    before = store.version()
+    with pytest.raises(KeyError), store.transaction():
+        store.block(block(), now=NOW)
+        raise KeyError("a fault")
+    assert store.blocked(NOW).blocks == {}
+    assert store.version() == before
+    store.block(block(), now=NOW)

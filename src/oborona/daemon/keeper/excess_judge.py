@@ -101,7 +101,7 @@ class ExcessJudge:
             before = place = store.judged(name)
             for line, behind in file.lines(before, AT_ONCE):
                 if line:
-                    _take(inspector, line, name)
+                    _take(store, inspector, line, name)
                 place = behind
             if place > before:
                 store.note_judged(name, place)
@@ -122,14 +122,15 @@ class ExcessJudge:
         return self._policy.current.account_tests
 
 
-def _take(inspector: Inspector, line: bytes, name: str) -> None:
+def _take(store: IncidentStore, inspector: Inspector, line: bytes, name: str) -> None:
     """Judge a line; one that is none, or meets a fault of ours, holds up no other.
 
     Raises:
         StoreError: nothing can be written down now.
     """
     try:
-        inspector.take(parse_excess(line))
+        with store.transaction():  # a fault leaves no half of it
+            inspector.take(parse_excess(line))
     except WrongExcess as error:
         event(log, logging.WARNING, "an excess can't be judged", file=name, why=str(error))
     except StoreError:
