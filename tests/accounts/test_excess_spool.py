@@ -109,7 +109,8 @@ def test_a_file_that_was_opened_before_it_was_set_apart_is_not_written_to(
 ) -> None:
     spool = ExcessSpool(tmp_path)
     spool.take(excess("ann"))
-    found, real = [], os.open
+    found: list[Excess] = []
+    real = os.open
 
     def opened_late(path: Path, flags: int, mode: int) -> int:
         descriptor = real(path, flags, mode)

@@ -26,7 +26,7 @@ from oborona.telemetry.log import event
 
 NEW: Final = "new"
 TAKEN: Final = ".taken"
-MOST_BYTES: Final = 64 << 20  # some 100,000 excesses, while nobody judges them
+MOST_BYTES: Final = 64 << 20  # some 200,000 excesses, while nobody judges them
 TRIES: Final = 3  # a file is set apart every other second: the second try finds a new one
 PRIVATE: Final = 0o600  # who wrote from where is nobody else's business
 

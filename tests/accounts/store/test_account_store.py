@@ -183,15 +183,20 @@ def test_a_part_of_a_transaction_that_fails_is_undone_alone(store: AccountStore)
                 now=NOW,
             )
         version = store.version()
-    assert list(store.blocked(NOW).blocks) == ["joe@example.com", "joe"]
+    assert set(store.blocked(NOW).blocks) == set(JOE.logins)
     assert store.version() == version
 
 
 def test_a_transaction_that_fails_undoes_its_parts(store: AccountStore) -> None:
     before = store.version()
-    with pytest.raises(KeyError), store.transaction():
-        store.block(block(), now=NOW)
-        raise KeyError("a fault")
+
+    def fails() -> None:
+        with store.transaction():
+            store.block(block(), now=NOW)
+            raise KeyError("a fault")
+
+    with pytest.raises(KeyError):
+        fails()
     assert store.blocked(NOW).blocks == {}
     assert store.version() == before
     store.block(block(), now=NOW)

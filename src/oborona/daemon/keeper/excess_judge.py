@@ -29,7 +29,7 @@ from oborona.policy.account_tests import AccountTests
 from oborona.telemetry.log import event
 
 LOOK_S: Final = 2.0  # between looks; one that finds nothing costs 10 microseconds
-AT_ONCE: Final = 200  # lines in a transaction: others wait for it some 50 ms
+AT_ONCE: Final = 200  # lines in a transaction, half of them empty: others wait some 10 ms
 
 log = logging.getLogger("oborona.accounts")
 
