@@ -31,8 +31,11 @@ def is_own(envelope: Envelope) -> bool:
 def direction(envelope: Envelope) -> CounterPrefix:
     """Return the direction of a message, under which it is counted: OUT from ours, to whomever; IN
     from anybody else.
+
+    Ours are those who are proved: by a login, a network of the site, a submission port.  What comes
+    from this machine or a private network may be anybody's: fetchmail, a container, a relay inside.
     """
-    return CounterPrefix.OUT if is_own(envelope) else CounterPrefix.IN
+    return CounterPrefix.OUT if envelope.own or envelope.login else CounterPrefix.IN
 
 
 def opposite(prefix: CounterPrefix) -> CounterPrefix:

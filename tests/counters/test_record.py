@@ -274,7 +274,7 @@ def test_what_is_taken_back_hides_no_sighting_of_a_pair() -> None:
         (b"\1\1abcdefgh", b"1234567", "whole cells"),
         (b"\1\1abcdefgh", bytes(8), "counts nothing"),
         (b"\1\1abcdefgh", record.cells([1] * 6, 1, taken=True)[:7], "whole cells"),
-        (b"\7\1abcdefgh", record.cells([1] * 6, 1), "key"),
+        (b"\177\1abcdefgh", record.cells([1] * 6, 1), "key"),
         (b"\1\1abcdefghi", record.cells([1] * 6, 1), "key"),
     ],
 )

@@ -194,13 +194,13 @@ def test_what_can_not_be_asked_is_refused(when: str, words: str) -> None:
     ("envelope", "prefix", "program"),
     [
         (LOGIN, CounterPrefix.OUT, False),
-        (Envelope(client=Client(ip="127.0.0.1")), CounterPrefix.OUT, True),
-        (Envelope(client=Client(ip="::1")), CounterPrefix.OUT, True),
+        (Envelope(client=Client(ip="127.0.0.1")), CounterPrefix.IN, True),
+        (Envelope(client=Client(ip="::1")), CounterPrefix.IN, True),
         (Envelope(client=Client(ip="127.0.0.1"), login="ann"), CounterPrefix.OUT, False),
-        (Envelope(client=Client(ip="10.1.2.3")), CounterPrefix.OUT, False),
+        (Envelope(client=Client(ip="10.1.2.3")), CounterPrefix.IN, False),
         (Envelope(client=Client(ip="192.0.2.7")), CounterPrefix.IN, False),
         (Envelope(client=Client(ip="192.0.2.7"), own=True), CounterPrefix.OUT, False),
-        (Envelope(client=Client(ip="not an address")), CounterPrefix.OUT, False),
+        (Envelope(client=Client(ip="not an address")), CounterPrefix.IN, False),
         (Envelope(client=Client(unknown=True)), CounterPrefix.IN, False),
     ],
 )
