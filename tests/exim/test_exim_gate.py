@@ -316,7 +316,9 @@ def test_mail_of_local_programs_is_judged_as_ours(door: Exim) -> None:
     before = len(door.messages("ann"))
     assert door.submit(letter(FORGED), "ann@example.test") == ""
     got = email.message_from_bytes(door.wait_message("ann", number=before + 1))
-    assert (got["X-Mras"], got["X-Mras-Score"]) == (None, None), "outgoing; the forged ones are gone"
+    assert (got["X-Mras"], got["X-Mras-Score"]) == (None, None), (
+        "outgoing; the forged ones are gone"
+    )
     assert got["X-Mras-Id"]
     assert got["Authentication-Results"] is None, "nothing was to be proved"
     door.submit(letter(end=GTUBE), "ann@example.test")
