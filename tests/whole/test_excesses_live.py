@@ -109,6 +109,7 @@ def test_an_account_over_its_limit_is_an_incident_and_banned_within_seconds(gate
 
 
 def test_a_limit_in_shadow_is_an_incident_and_nothing_is_done(gate: Gate) -> None:
+    know(gate, ANN)
     pass_limit(gate, ANN)
     eventually(lambda: len(incidents(gate, ANN)) == 1, SLACK_S, every_s=0.5)
     (found,) = incidents(gate, ANN)
@@ -118,6 +119,7 @@ def test_a_limit_in_shadow_is_an_incident_and_nothing_is_done(gate: Gate) -> Non
 
 def test_no_kill_of_keeper_or_workers_loses_an_incident_or_makes_two(gate: Gate) -> None:
     eventually(lambda: bool(kill(gate, lambda name: name == "keeper")), SLACK_S)
+    know(gate, EVE)
     pass_limit(gate, EVE)
     passed = over(gate, EVE)
     assert kill(gate, lambda name: name.startswith("worker"))
