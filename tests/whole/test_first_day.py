@@ -5,7 +5,6 @@ DNS answers.
 from __future__ import annotations
 
 import json
-from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
@@ -14,9 +13,8 @@ from click.testing import CliRunner
 
 from oborona.cli import main
 from oborona.policy import load
-from oborona.policy.fact_table import SCHEMA
-from oborona.policy.load import Policy, load_policy
 from tests.peers.dns import Zones
+from tests.policy.shipped import shipped
 from tests.whole.first_day import Sent, mails, publish
 
 # at least, of ten each, of twelve from abroad, of thirty; docs/measured/catch.md has what it was
@@ -40,19 +38,12 @@ GOOD: Final = (
     "thirty_last_good",
 )
 FILED: Final = ("spam", "reject")
-ROOT: Final = Path(__file__).resolve().parents[2]
-
-
-@cache
-def shipped_policy() -> Policy:
-    """Return what ships, read once: to read it takes longer than to judge a mail by it."""
-    return load_policy(ROOT / "etc/policy.d", SCHEMA)
 
 
 @pytest.fixture(autouse=True)
 def policy_in_memory(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Have all mails judged by one policy."""
-    monkeypatch.setattr(load, "load_policy", lambda _folders, _schema: shipped_policy())
+    """Have all mails judged by one policy: to read it takes longer than to judge a mail by it."""
+    monkeypatch.setattr(load, "load_policy", lambda _folders, _schema: shipped())
 
 
 def judged(sent: Sent, folder: Path, *, proofs: bool = True) -> dict[str, Any]:

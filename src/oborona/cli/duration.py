@@ -1,6 +1,8 @@
-"""A span of time as people write it: 90s, 30m, 2h, 7d."""
+"""Times as people write and read them: a span (90s, 30m, 2h, 7d), a moment."""
 
 from __future__ import annotations
+
+import time
 
 import click
 
@@ -22,3 +24,8 @@ class DurationParam(click.ParamType[float]):
         if span is None:
             self.fail(f"{value!r}: write a number with s, m, h, d or w, such as 2h", param, ctx)
         return span
+
+
+def shown_time(at: float) -> str:
+    """Return a time for people, by the clock of this machine; empty for none."""
+    return time.strftime("%Y-%m-%d %H:%M", time.localtime(at)) if at else ""

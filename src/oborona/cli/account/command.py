@@ -13,8 +13,9 @@ from oborona.accounts.store.rows import AccountDeed
 from oborona.cli.account.deeds import ban, limit, trust, unban, untrust
 from oborona.cli.account.explain import explain
 from oborona.cli.account.registrations import import_
-from oborona.cli.account.store import account_named, account_object, open_accounts, shown_time
+from oborona.cli.account.store import account_named, account_object, open_accounts
 from oborona.cli.context import CliContext, pass_cli_context
+from oborona.cli.duration import shown_time
 from oborona.cli.output import echo, echo_json
 from oborona.cli.terminal import Terminal, plain
 

@@ -9,9 +9,9 @@ import click
 from oborona.accounts.account import AccountBlock, AccountState, Trust
 from oborona.accounts.import_lines import LAST_TIME
 from oborona.accounts.store.accounts import MAX_REASON
-from oborona.cli.account.store import account_named, account_object, open_accounts, shown_time
+from oborona.cli.account.store import account_named, account_object, open_accounts
 from oborona.cli.context import CliContext, pass_cli_context
-from oborona.cli.duration import DurationParam
+from oborona.cli.duration import DurationParam, shown_time
 from oborona.cli.invoking_user import invoking_user
 from oborona.cli.output import echo, echo_json
 from oborona.cli.terminal import plain

@@ -9,8 +9,9 @@ import msgspec
 
 from oborona.accounts.rating.rating import Penalty
 from oborona.accounts.store.ratings import facts_of, rating_changes, rating_of
-from oborona.cli.account.store import account_named, open_accounts, shown_time
+from oborona.cli.account.store import account_named, open_accounts
 from oborona.cli.context import CliContext, pass_cli_context
+from oborona.cli.duration import shown_time
 from oborona.cli.output import echo, echo_json
 from oborona.cli.terminal import plain
 from oborona.policy.account_tests import ACCOUNT_SCHEMA

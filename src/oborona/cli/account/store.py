@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from typing import Any, Final
 
 import click
@@ -14,13 +12,14 @@ from oborona import state_files
 from oborona.accounts.account import Account
 from oborona.accounts.store.accounts import AccountStore
 from oborona.cli.context import CliContext
-from oborona.cli.owner import as_owner_of
+from oborona.cli.state_folder import open_store
 
 NONE_OF_THAT_NAME: Final = 1  # exit status
 
 
-@contextmanager
-def open_accounts(context: CliContext, *, make: bool = False) -> Iterator[AccountStore]:
+def open_accounts(
+    context: CliContext, *, make: bool = False
+) -> AbstractContextManager[AccountStore]:
     """Open the store as the daemon's user.
 
     Args:
@@ -30,15 +29,7 @@ def open_accounts(context: CliContext, *, make: bool = False) -> Iterator[Accoun
     Raises:
         StoreError: it can't be used; without `make`, there is none.
     """
-    if not context.state.is_dir():
-        raise click.UsageError(
-            f"{context.state}: there is no state folder; has Oborona run with these settings?"
-        )
-    with (
-        as_owner_of(context.state),
-        AccountStore(context.state / state_files.ACCOUNTS, make=make) as opened,
-    ):
-        yield opened
+    return open_store(context, AccountStore, state_files.ACCOUNTS, make=make)
 
 
 def account_named(store: AccountStore, name: str) -> Account:
@@ -54,8 +45,3 @@ def account_object(account: Account, now: float) -> dict[str, Any]:
     """Return an account as `--json` shows it at Unix time `now`."""
     shown: dict[str, Any] = msgspec.to_builtins(account)
     return shown | {"state": account.state(now).value, "trusted": account.trusted(now)}
-
-
-def shown_time(at: float) -> str:
-    """Return a time for people, by the clock of this machine; empty for none."""
-    return time.strftime("%Y-%m-%d %H:%M", time.localtime(at)) if at else ""

@@ -7,8 +7,9 @@ import msgspec
 from rich.table import Table
 
 from oborona.accounts.incidents.statistics import LimitFigures, incident_figures
-from oborona.cli.account.store import account_named, shown_time
+from oborona.cli.account.store import account_named
 from oborona.cli.context import CliContext, pass_cli_context
+from oborona.cli.duration import shown_time
 from oborona.cli.incident.report import report
 from oborona.cli.incident.store import (
     incident_lines,

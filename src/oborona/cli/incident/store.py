@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from typing import Any
 
 import click
@@ -12,14 +11,15 @@ import msgspec
 from oborona import state_files
 from oborona.accounts.incidents.incident import Incident, IncidentAction
 from oborona.accounts.incidents.store import IncidentStore
-from oborona.cli.account.store import shown_time
 from oborona.cli.context import CliContext
-from oborona.cli.owner import as_owner_of
+from oborona.cli.duration import shown_time
+from oborona.cli.state_folder import open_store
 from oborona.ident import to_text
 
 
-@contextmanager
-def open_incidents(context: CliContext, *, make: bool = False) -> Iterator[IncidentStore]:
+def open_incidents(
+    context: CliContext, *, make: bool = False
+) -> AbstractContextManager[IncidentStore]:
     """Open the file of accounts as the daemon's user.
 
     Args:
@@ -29,15 +29,7 @@ def open_incidents(context: CliContext, *, make: bool = False) -> Iterator[Incid
     Raises:
         StoreError: it can't be used; without `make`, there is none.
     """
-    if not context.state.is_dir():
-        raise click.UsageError(
-            f"{context.state}: there is no state folder; has Oborona run with these settings?"
-        )
-    with (
-        as_owner_of(context.state),
-        IncidentStore(context.state / state_files.ACCOUNTS, make=make) as opened,
-    ):
-        yield opened
+    return open_store(context, IncidentStore, state_files.ACCOUNTS, make=make)
 
 
 def incident_named(store: IncidentStore, ident: int) -> Incident:

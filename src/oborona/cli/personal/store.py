@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
 
 import click
 
 from oborona import state_files
 from oborona.cli.context import CliContext
-from oborona.cli.owner import as_owner_of
+from oborona.cli.state_folder import open_store
 from oborona.feedback.label import Label, RecordedLabel
 from oborona.feedback.personal_entries import LabelOrigin, entries_from_label
 from oborona.reputation.personal import PersonalEntry, mail_address
 from oborona.stores.persons.store import PersonStore
 
 
-@contextmanager
-def open_persons(context: CliContext, *, make: bool = True) -> Iterator[PersonStore]:
+def open_persons(context: CliContext, *, make: bool = True) -> AbstractContextManager[PersonStore]:
     """Open the store as the daemon's user.
 
     Args:
@@ -28,15 +27,7 @@ def open_persons(context: CliContext, *, make: bool = True) -> Iterator[PersonSt
     Raises:
         StoreError: it can't be used; without `make`, there is none.
     """
-    if not context.state.is_dir():
-        raise click.UsageError(
-            f"{context.state}: there is no state folder; has Oborona run with these settings?"
-        )
-    with (
-        as_owner_of(context.state),
-        PersonStore(context.state / state_files.PERSONS, make=make) as opened,
-    ):
-        yield opened
+    return open_store(context, PersonStore, state_files.PERSONS, make=make)
 
 
 def person_named(text: str) -> str:

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from typing import Any, Final
 
-import click
 import msgspec
 
 from oborona import secret, state_files
@@ -15,6 +14,7 @@ from oborona.cli.context import CliContext
 from oborona.cli.owner import as_owner_of
 from oborona.cli.reputation.entity import kind_of
 from oborona.cli.shingle import name_of
+from oborona.cli.state_folder import require_state
 from oborona.counters.write_only import WriteOnlyCounters
 from oborona.errors import StoreError
 from oborona.message.shingles import Hasher
@@ -41,7 +41,7 @@ def pins_for_writing(context: CliContext) -> Iterator[PinStore]:
     Raises:
         StoreError: it can't be used.
     """
-    _check_state(context)
+    require_state(context)
     with as_owner_of(context.state), PinStore(context.state / state_files.PINS) as store:
         yield store
 
@@ -53,7 +53,7 @@ def pins_for_reading(context: CliContext) -> Iterator[PinStore | None]:
     Raises:
         StoreError: it can't be used.
     """
-    _check_state(context)
+    require_state(context)
     if not (context.state / state_files.PINS).exists():
         yield None
         return
@@ -71,7 +71,7 @@ def require_hasher(context: CliContext) -> Hasher:
     Raises:
         StoreError: there is no secret, or it can't be read.
     """
-    _check_state(context)
+    require_state(context)
     return Hasher(secret.load(context.state).shingles)
 
 
@@ -91,13 +91,6 @@ def spool(context: CliContext) -> Iterator[WriteOnlyCounters]:
         closing(open_spooled(context.loaded.settings, context.state, "cli")) as counters,
     ):
         yield counters
-
-
-def _check_state(context: CliContext) -> None:
-    if not context.state.is_dir():
-        raise click.UsageError(
-            f"{context.state}: there is no state folder; has Oborona run with these settings?"
-        )
 
 
 def shown_time(at: float) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -12,6 +11,7 @@ import msgspec
 
 from oborona import state_files
 from oborona.cli.context import CliContext
+from oborona.cli.state_folder import require_state
 from oborona.policy.signatures import Signature
 from oborona.stores.signatures.rows import SignatureHits
 from oborona.stores.signatures.store import SignatureStore
@@ -25,10 +25,7 @@ def open_signatures(context: CliContext) -> Iterator[SignatureStore]:
         StoreError: it can't be used.
         click.BadParameter: no signature has the id that was asked for.
     """
-    if not context.state.is_dir():
-        raise click.UsageError(
-            f"{context.state}: there is no state folder; has Oborona run with these settings?"
-        )
+    require_state(context)
     with SignatureStore(context.state / state_files.SIGNATURES) as store:
         try:
             yield store
@@ -44,8 +41,3 @@ def as_object(signature: Signature, state: str, hits: SignatureHits, now: float)
         "expired": signature.expired(now),
         "hits": msgspec.structs.asdict(hits),
     }
-
-
-def shown_time(at: float) -> str:
-    """Return a time for people, by the clock of this machine; empty for none."""
-    return time.strftime("%Y-%m-%d %H:%M", time.localtime(at)) if at else ""
