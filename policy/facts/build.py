@@ -11,12 +11,12 @@ from oborona.policy.evidence import SenderEvidence
 from oborona.policy.facts import Facts, Words, with_values
 from oborona.policy.facts.build_body import with_body
 from oborona.policy.facts.build_header import site_of, with_header
-from oborona.policy.local_clients import is_near, is_own
+from oborona.policy.local_clients import direction, is_near, is_own
 from oborona.policy.models.opinion import ContentOpinion
 from oborona.policy.signatures import SignatureFlag, SignatureMatches
 from oborona.policy.signatures.finder import marking_line
 from oborona.reputation.address import RepIP
-from oborona.types import Envelope, Finding, Metric, RuleWindow, Stage, Window
+from oborona.types import CounterPrefix, Envelope, Finding, Metric, RuleWindow, Stage, Window
 
 
 def early_facts(
@@ -117,6 +117,7 @@ def _of_envelope(
         client_name=client.name,
         client_local=is_near(client),
         client_own=own,
+        outgoing=direction(envelope) is CounterPrefix.OUT,
         client_country=location.country or None,
         client_as_number=location.as_number or None,
         client_as_name=location.as_name or None,

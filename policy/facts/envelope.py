@@ -74,6 +74,17 @@ class EnvelopeFacts(msgspec.Struct, frozen=True, kw_only=True):
             False,
         ),
     ] = False
+    outgoing: Annotated[
+        bool,
+        _client(
+            "outgoing",
+            (
+                "one of ours who is proved sends it: by a login, a network of the site or a "
+                "submission port; it is counted under out, everything else under in"
+            ),
+            False,
+        ),
+    ] = False
     client_country: Annotated[
         str | None,
         _client(

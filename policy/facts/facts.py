@@ -186,12 +186,12 @@ class Facts(EvidenceFacts, frozen=True, kw_only=True):
     @property
     def inbound(self) -> DirectionCounts:
         """What is counted of mail to us."""
-        return DirectionCounts(self.known.across if self.client_own else self.known)
+        return DirectionCounts(self.known.across if self.outgoing else self.known)
 
     @property
     def outbound(self) -> DirectionCounts:
         """What is counted of mail from us."""
-        return DirectionCounts(self.known if self.client_own else self.known.across)
+        return DirectionCounts(self.known if self.outgoing else self.known.across)
 
     def robotic(self, kind: int) -> float | None:
         """Return how regularly it came in the last day; see `MessageCounts.robotic`."""

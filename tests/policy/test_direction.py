@@ -102,7 +102,7 @@ async def facts_of(counters: MemoryCounters, rules: CompiledRules, *, own: bool)
         counters, PIECES.shingles, NOON, frozenset(), prefix, rules.across(prefix)
     )
     assert faults == ()
-    return Facts(known=counts, client_own=own)
+    return Facts(known=counts, client_own=own, outgoing=own)
 
 
 @pytest.mark.parametrize(
@@ -163,7 +163,7 @@ async def test_where_the_other_direction_does_not_answer_its_counts_are_none() -
         rules.across(CounterPrefix.OUT),
     )
     assert faults == ("counters: away",)
-    hits, _ = rules.run(Facts(known=counts, client_own=True), Stage.CONTENT)
+    hits, _ = rules.run(Facts(known=counts, client_own=True, outgoing=True), Stage.CONTENT)
     assert hits
 
 

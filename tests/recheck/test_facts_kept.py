@@ -17,7 +17,7 @@ OWN = [[[1] * len(Metric) for _ in Window]]
 OTHER = [[[7] * len(Metric) for _ in Window]]
 _FACTS = {
     name: sorted(value) if isinstance(value, frozenset) else value
-    for name, value in msgspec.structs.asdict(Facts(client_own=True)).items()
+    for name, value in msgspec.structs.asdict(Facts(client_own=True, outgoing=True)).items()
     if name not in ("known", "text")
 }
 EVIDENCE = VerdictEvidence(counts=((TEXT, OWN), (SUBJECT, OWN)), across=((TEXT, OTHER),))

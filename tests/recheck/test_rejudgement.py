@@ -171,7 +171,7 @@ def facts(draw: st.DrawFn) -> Facts:
 @given(seen=facts())
 def test_random_facts_give_the_same_rules_and_score_again(seen: Facts) -> None:
     client = Client(ip="192.168.1.2", name=seen.client_name)
-    grounds = VerdictGrounds(envelope=Envelope(client=client, own=seen.client_own))
+    grounds = VerdictGrounds(envelope=Envelope(client=client, own=seen.outgoing))
     verdict = judge(seen, grounds, Stage.CONTENT, Evaluator(SHIPPED)).verdict
     plain = {
         name: value

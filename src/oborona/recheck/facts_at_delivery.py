@@ -115,12 +115,14 @@ NEEDED: Final = (
 )
 """Facts without which nothing can be said: lists are asked by them."""
 
-OF_ENGINES: Final = frozenset(
+EMPTY_IF_NOT_KEPT: Final = frozenset(
     name
     for name in Facts.__struct_fields__
-    if name.partition("_")[0] in ("rspamd", "spamd", "clamd")
+    if name == "outgoing" or name.partition("_")[0] in ("rspamd", "spamd", "clamd")
 )
-"""Facts that are empty where they are not kept: nobody else was asked then."""
+"""Facts that are empty where they are not kept: all mail was counted as what comes in, and nobody
+else was asked, then.
+"""
 
 _NEEDED: Final = attrgetter(*NEEDED)
 Reading = Callable[[Any], object]
@@ -167,7 +169,7 @@ def _then() -> type[Facts]:
     """Return facts of which each that is not given is not kept."""
     hints = get_type_hints(Facts)
     fields: list[tuple[str, Any, Any]] = [
-        (name, hints[name], getattr(_EMPTY, name) if name in OF_ENGINES else unkept)
+        (name, hints[name], getattr(_EMPTY, name) if name in EMPTY_IF_NOT_KEPT else unkept)
         for name, _, unkept in _fields()
     ]
     fields.append(("known", MessageCounts, MessageCounts()))

@@ -99,12 +99,11 @@ async def with_counts(
 
 def direction_of(entry: JournalEntry) -> CounterPrefix:
     """Return the direction of a message of the journal."""
-    own = entry.facts.get("client_own") is True
-    return CounterPrefix.OUT if own else CounterPrefix.IN
+    return CounterPrefix.OUT if entry.facts.get("outgoing") is True else CounterPrefix.IN
 
 
 def _direction(then: Facts) -> CounterPrefix:
-    return CounterPrefix.OUT if then.client_own else CounterPrefix.IN
+    return CounterPrefix.OUT if then.outgoing else CounterPrefix.IN
 
 
 def proved_at_delivery(then: Facts) -> ProvedIdentity | None:

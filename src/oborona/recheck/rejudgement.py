@@ -212,7 +212,7 @@ def envelope_of(entry: JournalEntry, facts: Facts) -> Envelope:
         sender=entry.sender,
         recipients=entry.recipients,
         login=entry.login,
-        own=facts.client_own,
+        own=facts.outgoing,
     )
 
 

@@ -83,7 +83,7 @@ class Past:
                 recipients=tuple(f"r{number}@b.example" for number in range(recipients)),
                 login=login,
                 size=1_000,
-                facts={"client_own": own or bool(login)},
+                facts={"outgoing": own or bool(login)},
                 findings=tuple(findings),
             )
         )

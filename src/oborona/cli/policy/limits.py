@@ -96,7 +96,7 @@ def _envelope(entry: JournalEntry) -> Envelope:
         sender=entry.sender,
         recipients=entry.recipients,
         login=entry.login,
-        own=bool(entry.facts.get("client_own")),
+        own=bool(entry.facts.get("outgoing")),
     )
 
 
