@@ -87,7 +87,10 @@ def test_they_verify_without_a_word(installed: Path) -> None:
         check=False,
         timeout=60,
     )
-    assert (found.returncode, found.stdout, found.stderr) == (0, "", "")
+    # the units of the machine's other programs are read with ours, and complained of
+    of_others = tuple(f"{folder}/systemd/system/" for folder in ("/lib", "/usr/lib", "/etc"))
+    ours = [line for line in found.stderr.splitlines() if not line.startswith(of_others)]
+    assert (found.returncode, found.stdout, ours) == (0, "", [])
 
 
 @needs_systemd
