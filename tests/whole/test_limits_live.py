@@ -121,7 +121,7 @@ def test_a_stolen_password_is_stopped_soon_after_its_limit_in_all_workers(
     record_property("overshoot", len(out) - MOST)
     print(f"limit {MOST}: {len(out)} of {CONNECTIONS * EACH} left")
     assert MOST <= len(out) < CONNECTIONS * EACH
-    late = []  # left while a worker did not know yet: they count too
+    late: list[list[str]] = []  # left while a worker did not know yet: they count too
 
     def all_refuse() -> bool:
         replies = [send(postfix, login) for _ in range(3 * WORKERS)]

@@ -14,6 +14,13 @@ from oborona.types import CounterPrefix, Shingle
 
 _SHINGLE: Final = re.compile(r"([a-z_]+|\d{1,2})[:=/]([0-9a-f]{16})", re.IGNORECASE)
 
+
+def _bare(name: str) -> str:
+    return name.replace("_", "").lower()
+
+
+_TYPES: Final = {_bare(kind.name): kind for kind in ShingleType}
+
 of_service = click.option(
     "--prefix",
     type=click.Choice([prefix.value for prefix in CounterPrefix]),
@@ -50,13 +57,13 @@ def shingle_named(text: str) -> Shingle:
 
 
 def type_of(text: str) -> ShingleType:
-    """Return the type of a name or number.
+    """Return the type of a name or number; `client_ip` and `ClientIp`, as rules spell it, are one.
 
     Raises:
         click.BadParameter: there is none; the text says which there are.
     """
     try:
-        return ShingleType(int(text)) if text.isdigit() else ShingleType[text.upper()]
+        return ShingleType(int(text)) if text.isdigit() else _TYPES[_bare(text)]
     except (KeyError, ValueError):
         names = ", ".join(kind.name.lower() for kind in ShingleType)
         raise click.BadParameter(f"no type {text!r}; there are {names}") from None

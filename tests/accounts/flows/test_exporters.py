@@ -193,6 +193,18 @@ def test_a_file_with_a_byte_changed_is_read_or_damaged(
         assert (file.records.octets >= 0).all()
 
 
+def test_a_minute_in_which_no_exporter_said_anything_is_a_file_like_others(
+    tmp_path: Path,
+) -> None:
+    """A collector rotates an empty file each minute, whatever the routers do."""
+    with Nfcapd(tmp_path) as collector:
+        pass
+    (file,) = collector.files()
+    table = AddressTable()
+    read = reader().read(file, table, OwnSources([network(one) for one in OURS], table))
+    assert (len(read.records), read.counts, read.exporters, read.wrong) == (0, {}, [], 0)
+
+
 def test_no_nfdump_is_said(collected: list[Path]) -> None:
     table = AddressTable()
     with pytest.raises(OboronaError, match="can't be run"):

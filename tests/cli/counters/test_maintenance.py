@@ -22,13 +22,14 @@ from click.testing import CliRunner, Result
 from oborona import secret, state_files
 from oborona.cli import main
 from oborona.cli.owner import as_owner_of
-from oborona.cli.shingle import name_of, shingle_of
+from oborona.cli.shingle import name_of, shingle_of, type_of
 from oborona.counters.readonly import open_reader
 from oborona.counters.store import LmdbCounters
 from oborona.counters.writer import LmdbCounterWriter
 from oborona.errors import StoreError
 from oborona.lock import hold, holder
 from oborona.message.shingles import ShingleType
+from oborona.policy.fact_table import NAMES as RULE_NAMES
 from oborona.types import Amounts, CountedPieces, CounterPrefix, Metric, Shingle, Window
 from tests.counters.pages import break_branches
 
@@ -138,6 +139,11 @@ def test_top_as_json_takes_type_metric_window_and_service(state: Path) -> None:
     ours = json.loads(run(state, "top", "from", "--prefix", "out", "--json").stdout)
     assert ours["top"] == [{"shingle": name_of(SENDERS[2]), "count": 7}]
     assert shingle_of(ours["top"][0]["shingle"]) == SENDERS[2]
+
+
+def test_a_type_may_be_spelt_as_the_program_or_as_rules_spell_it() -> None:
+    for name, kind in RULE_NAMES.items():
+        assert type_of(name) is type_of(kind.name.lower()) is type_of(str(int(kind))) is kind
 
 
 def test_top_of_nothing_says_so_and_of_no_type_is_wrong_usage(state: Path) -> None:

@@ -173,9 +173,8 @@ def exporter_counts(told: bytes) -> dict[str, ExporterCounts]:
     """Return what `nfdump -E` tells, by address; those of one address are added up."""
     counts: dict[str, ExporterCounts] = {}
     found = list(EXPORTER.finditer(told))
-    for match, behind in zip(
-        found, [*(after.start() for after in found[1:]), len(told)], strict=True
-    ):
+    ends = [*(match.start() for match in found), len(told)][1:]  # none in a file without records
+    for match, behind in zip(found, ends, strict=True):
         name = match[2].decode("ascii", "replace")
         before = counts.get(name, ExporterCounts())
         rates = [
