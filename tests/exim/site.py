@@ -114,14 +114,17 @@ class Site:
         macros: Mapping[str, str] | None = None,
         *,
         folder: Path = SHIPPED,
+        more: str = "",
     ) -> Exim:
-        """Return an Exim that asks this daemon, not yet started."""
+        """Return an Exim that asks this daemon, not yet started; `more` are lines of its main
+        section.
+        """
         known = {
             "OBORONA_SOCKET": f"{self.folder}/exim.sock",
             "OBORONA_SPAMD": f"{self.folder}/spamd.sock",
             "OBORONA_SITE": NAME,
         }
-        main = "acl_not_smtp = acl_check_data\n" + (_LIGHT if variant == "light" else "")
+        main = "acl_not_smtp = acl_check_data\n" + (_LIGHT if variant == "light" else "") + more
         return Exim(
             known | dict(VARIANTS[variant]) | dict(macros or {}),
             mailboxes=MAILBOXES,

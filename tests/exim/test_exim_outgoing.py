@@ -63,22 +63,36 @@ def test_spam_of_a_login_is_frozen_and_goes_on_when_told_to(exim: Exim) -> None:
     assert re.findall(rb"(?m)^X-[\w-]+:", message) == [b"X-Mras-Id:"]
 
 
-@pytest.mark.parametrize("decision", HoldDecision)
+@pytest.mark.parametrize("decision", [HoldDecision.RELEASE, HoldDecision.DROP])
 def test_what_is_frozen_is_listed_and_goes_where_it_was_decided(
     exim: Exim, decision: HoldDecision
 ) -> None:
     assert send(exim, letter()).startswith("250")
     assert send(exim, SOLD).startswith("250")
     queue = EximHoldQueue([exim.program, "-C", str(exim.config)])
-    (held,) = queue.listing().messages
+    (held,) = queue.listing().held.messages
     assert (held.sender, held.recipients) == ("ann@a.example", ("joe@example.test",))
     assert abs(held.since - time.time()) < 60
     assert held.queue_id in queue.command(decision, [held.queue_id])
     eventually(lambda: len(exim.messages("joe")) == 1)
     queue.carry_out(decision, [held.queue_id])
-    assert queue.listing().messages == ()
+    assert queue.listing().held.messages == ()
     eventually(lambda: exim.command("-bp") == "")
     assert len(exim.messages("joe")) == (2 if decision is HoldDecision.RELEASE else 1)
+
+
+def test_what_waits_is_frozen_and_thawed_and_what_is_gone_is_passed_over(site: Site) -> None:
+    with site.exim("whole", more="queue_only = true\n") as exim:
+        queue = EximHoldQueue([exim.program, "-C", str(exim.config)], deliver=False)
+        assert all(send(exim, letter()).startswith("250") for _ in range(2))
+        first, second = (message.queue_id for message in queue.listing().messages)
+        assert queue.listing().held.messages == ()
+        queue.carry_out(HoldDecision.DROP, [second])
+        queue.carry_out(HoldDecision.HOLD, [second, first])
+        assert [message.queue_id for message in queue.listing().held.messages] == [first]
+        queue.carry_out(HoldDecision.RELEASE, [first, second])
+        assert queue.listing().held.messages == ()
+        assert [message.queue_id for message in queue.listing().messages] == [first]
 
 
 def test_spam_of_a_program_is_frozen_and_nobody_is_told(exim: Exim) -> None:

@@ -16,7 +16,8 @@ from click.testing import CliRunner, Result
 from oborona.cli import main
 from tests.peers.dns import Zones
 from tests.peers.postfix import Postfix
-from tests.whole.gate import LETTER, Gate, eventually
+from tests.whole.gate import LETTER, Gate
+from tests.whole.queued import OUTGOING, command, outgoing, queue, send
 
 POLICY = """
 [[rule]]
@@ -47,42 +48,8 @@ def gate() -> Iterator[Gate]:
 @pytest.fixture
 def postfix(gate: Gate) -> Iterator[Postfix]:
     """A Postfix of our own people, with an empty queue; what is let go stays deferred."""
-    main = {
-        "smtpd_relay_restrictions": "permit_mynetworks, permit_auth_destination, check_sender_access static:OK, reject",
-        "default_transport": "smtp:[127.0.0.1]:1",
-    }
-    with Postfix(f"unix:{gate.folder}/milter.sock", main=main) as running:
+    with Postfix(f"unix:{gate.folder}/milter.sock", main=OUTGOING) as running:
         yield running
-
-
-def send(gate: Gate, postfix: Postfix, raw: bytes, login: str, *recipients: str) -> str:
-    """Send a message, wait for its entry in the journal, and return its queue id."""
-    told = {"ADDR": "192.0.2.9", "NAME": "[UNAVAILABLE]", "LOGIN": login}
-    reply = postfix.send(
-        raw, sender="ann@example.test", recipients=recipients or ("bo@b.example",), xclient=told
-    )[-1]
-    assert reply.startswith("250"), reply
-    ident = reply.rsplit(" ", 1)[-1]
-    eventually(lambda: command(gate, "find", f"queue:{ident}").exit_code == 0)
-    return ident
-
-
-def command(gate: Gate, *words: str) -> Result:
-    return CliRunner().invoke(
-        main, ["--state", str(gate.oborona.state), *words], catch_exceptions=False
-    )
-
-
-def outgoing(gate: Gate, postfix: Postfix, name: str, *words: str) -> Result:
-    return command(gate, "outgoing", name, "--postfix", f"{postfix.folder}/etc", *words)
-
-
-def queue(postfix: Postfix) -> dict[str, str]:
-    """In which queue each message lies, by its id."""
-    words = ["/usr/sbin/postqueue", "-c", f"{postfix.folder}/etc", "-j"]
-    lines = subprocess.run(words, capture_output=True, check=True, timeout=20).stdout
-    rows = map(json.loads, lines.splitlines())
-    return {row["queue_id"]: row["queue_name"] for row in rows}
 
 
 def hold(postfix: Postfix, ident: str) -> None:

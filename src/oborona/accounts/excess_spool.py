@@ -14,7 +14,7 @@ import fcntl
 import logging
 import os
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO, Final
 
@@ -116,6 +116,16 @@ class TakenExcesses:
 def waits(folder: Path) -> bool:
     """Tell whether there are excesses to be judged."""
     return bool(_names(folder))
+
+
+def oldest(folder: Path) -> float | None:
+    """Return when the file was last written to that is judged next, Unix seconds; None: none."""
+    names = sorted(_names(folder))  # digits stand before "new"
+    if not names:
+        return None
+    with suppress(FileNotFoundError):  # judged this moment
+        return (folder / names[0]).stat().st_mtime
+    return None
 
 
 @contextmanager

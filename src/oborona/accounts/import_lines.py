@@ -109,6 +109,16 @@ def parse_account_line(line: bytes) -> AccountRecord:
     )
 
 
+def account_record(login: str) -> AccountRecord:
+    """Return the account of a login of which nothing else is known.
+
+    Raises:
+        WrongAccount: it can't be a login.
+    """
+    name = _name(login.lower(), "login")
+    return AccountRecord(id=name, logins=(name,))
+
+
 def shown_text(text: str) -> str:
     """Return a text of a stranger's, cut, without what can't be printed (controls, bidi marks)."""
     return "".join(letter if letter.isprintable() else " " for letter in text[:TEXT]).strip()

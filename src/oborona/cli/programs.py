@@ -25,12 +25,13 @@ def program(name: str) -> str | None:
     return shutil.which(name, path=f"{os.environ.get('PATH', '')}:{PATH}")
 
 
-def run(command: list[str], said: str = "") -> str:
+def run(command: list[str], said: str = "", *, also: int = 0) -> str:
     """Run a program and return its output.
 
     Args:
         command: its path and arguments.
         said: to it, on standard input.
+        also: exit status that is no failure, beside 0.
 
     Raises:
         ProgramError: it could not be run, took too long or failed.
@@ -44,7 +45,7 @@ def run(command: list[str], said: str = "") -> str:
         raise ProgramError(f"{name}: {error.strerror or error}") from error
     except subprocess.TimeoutExpired:
         raise ProgramError(f"{name} did not end within {WAIT_S:g} s") from None
-    if done.returncode:
+    if done.returncode not in (0, also):
         output = (
             "; ".join(done.stderr.split("\n")[-4:]).strip("; ") or f"exit status {done.returncode}"
         )

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import sqlite3
 import struct
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator, Iterable, Sequence
 from pathlib import Path
 from typing import Any, Final, NamedTuple, Self
 
@@ -182,6 +182,35 @@ class JournalReader:
             raise ValueError("what to find: a queue id or a Message-ID")
         sql = f"SELECT id FROM verdict WHERE {' AND '.join(conditions)} ORDER BY id DESC LIMIT {FOUND}"  # noqa: S608
         return [number for (number,) in await self._fetch(sql, values)]
+
+    async def logins(self, queue_ids: Sequence[str]) -> dict[str, tuple[float, str]]:
+        """Return who sent messages, by queue id: the Unix time when each was judged, and the login.
+
+        Of an id that was used again the latest. What the journal does not have is left out.
+
+        Raises:
+            StoreError: the file cannot be read.
+        """
+        found: dict[str, tuple[float, str]] = {}
+        for start in range(0, len(queue_ids), CHUNK):
+            some = [rows.column_text(one) for one in queue_ids[start : start + CHUNK]]
+            sql = (
+                "SELECT queue_id, time, login FROM verdict"  # noqa: S608 - marks alone
+                f" WHERE queue_id IN ({', '.join('?' * len(some))}) ORDER BY id"
+            )
+            for queue_id, when, login in await self._fetch(sql, some):
+                found[texts.unpack_text(queue_id)] = float(when), texts.unpack_text(login)
+        return found
+
+    async def number_of_logins(self, when: float) -> int:
+        """Return how many logins sent mail from a time on, Unix seconds.
+
+        Raises:
+            StoreError: the file cannot be read.
+        """
+        sql = "SELECT count(DISTINCT login) FROM verdict WHERE id >= ? AND login <> ''"
+        ((number,),) = await self._fetch(sql, (ident.first_id_at(when),))
+        return int(number)
 
     async def recent(self, limit: int = 20) -> list[JournalEntry]:
         """Return the latest entries, newest first.

@@ -65,6 +65,24 @@ def test_wrong_lines_are_named_and_the_others_are_imported(state: Path) -> None:
     run(state, "show", "last")
 
 
+@pytest.mark.parametrize("made", [True, False], ids=["with accounts", "without any"])
+def test_a_login_that_is_no_account_yet_is_banned_at_once(tmp_path: Path, made: bool) -> None:
+    if made:
+        run(tmp_path, "import", "-", given=b'{"account": "joe"}')
+    done = run(tmp_path, "ban", "Eve@Example.com", "--reason", "stolen")
+    assert done.stdout == "eve@example.com is banned\n"
+    assert "was no account yet, and is one now: check how it is spelt" in done.stderr
+    assert shown(tmp_path, "eve@example.com")["state"] == "banned"
+    again = run(tmp_path, "ban", "eve@example.com", "--reason", "stolen")
+    assert "no account yet" not in again.stderr
+
+
+@pytest.mark.parametrize("name", ["", " eve", "e\nve", "e\u202eve", "x" * 1_000])
+def test_what_can_not_be_a_login_is_not_banned(state: Path, name: str) -> None:
+    assert "Error: " in run(state, "ban", name, "--reason", "stolen", status=2).stderr
+    assert len(run(state, "list", "--json").stdout.splitlines()) == len(LINES)
+
+
 def test_a_ban_is_shown_with_who_and_why_and_taken_back(state: Path) -> None:
     done = run(state, "ban", "joe@example.com", "--reason", "stolen", "--for", "2h", "--json")
     block = json.loads(done.stdout)["block"]

@@ -42,10 +42,13 @@ def test_what_is_on_hold_is_listed_the_oldest_first_and_each_once() -> None:
         row(queue_name="deferred", queue_id="4hG5kz1nYwzB9y"),
         row(queue_id=OLDER, arrival_time=1_700_000_000, recipients=[], new_field={"a": [1]}),
         row(),
+        row(queue_name="maildrop", queue_id="4hG5kz1nYwzB9z"),
     )
-    listing = postfix_listing("\n".join(lines) + "\n")
+    whole = postfix_listing("\n".join(lines) + "\n")
+    assert [message.queue_id for message in whole.messages] == [OLDER, NEWER, "4hG5kz1nYwzB9y"]
+    assert whole.unreadable == 0
+    listing = whole.held
     assert [message.queue_id for message in listing.messages] == [OLDER, NEWER]
-    assert listing.unreadable == 0
     assert listing.messages[1] == QueuedMessage(
         queue_id=NEWER,
         since=1_800_000_000.0,
@@ -113,9 +116,10 @@ EXIM_LIST = f"""\
 """
 
 
-def test_what_exim_has_frozen_is_listed_and_no_other_mail() -> None:
-    listing = exim_listing(EXIM_LIST)
-    assert listing.unreadable == 0
+def test_what_exim_has_frozen_is_told_from_other_mail() -> None:
+    whole = exim_listing(EXIM_LIST)
+    assert (whole.unreadable, len(whole.messages)) == (0, 3)
+    listing = whole.held
     first, second = listing.messages
     assert (first.queue_id, first.sender) == ("1tF2aB-00000001234-0abC", "")
     assert (second.queue_id, second.sender) == (FROZEN, "ann@a.example")
@@ -142,7 +146,7 @@ def test_what_exim_has_frozen_is_listed_and_no_other_mail() -> None:
 )
 def test_a_paragraph_of_exim_that_is_no_message_is_counted(head: str) -> None:
     listing = exim_listing(f"{head}\n          joe@example.test\n\n{EXIM_LIST}")
-    assert len(listing.messages) == 2
+    assert len(listing.held.messages) == 2
     assert listing.unreadable == 1
 
 

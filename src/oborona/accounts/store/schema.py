@@ -11,6 +11,7 @@
     action        what is done because of an incident, written in its transaction: an outbox
     deed          what people did to accounts, when and why
     handover      one row: how far the excesses that workers hand over are judged
+    queue_hold    messages in the mail server's queue, held because their account is banned
     version       one row: how many changes there were that workers follow
 
 WAL with synchronous=FULL: a ban that was confirmed is on the disk.  A damaged file is left where it
@@ -183,6 +184,16 @@ MIGRATIONS: Final = (
         )
         """,
         "INSERT INTO handover VALUES ('', 0)",
+    ),
+    (
+        """
+        CREATE TABLE queue_hold (
+            queue_id TEXT PRIMARY KEY,    -- of the mail server
+            since REAL NOT NULL,          -- when the message came, Unix seconds
+            account TEXT NOT NULL,        -- may be forgotten: then the message is let go
+            seen INTEGER NOT NULL         -- 1: it was on hold
+        ) WITHOUT ROWID
+        """,
     ),
 )
 

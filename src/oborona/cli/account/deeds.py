@@ -9,10 +9,16 @@ import click
 from oborona.accounts.account import AccountBlock, AccountState, Trust
 from oborona.accounts.import_lines import LAST_TIME
 from oborona.accounts.store.accounts import MAX_REASON
-from oborona.cli.account.store import account_named, account_object, open_accounts
+from oborona.cli.account.store import (
+    account_named,
+    account_object,
+    account_or_new,
+    open_accounts,
+)
 from oborona.cli.context import CliContext, pass_cli_context
 from oborona.cli.duration import DurationParam, shown_time
 from oborona.cli.invoking_user import invoking_user
+from oborona.cli.outgoing.banned_mail import settle_after
 from oborona.cli.output import echo, echo_json
 from oborona.cli.terminal import plain
 
@@ -84,7 +90,8 @@ def untrust(context: CliContext, name: str, reason: str, as_json: bool) -> None:
 def limit(context: CliContext, name: str, reason: str, span: float, as_json: bool) -> None:
     """Put off all mail of an account for a time: 451 at MAIL FROM, with when it is over.
 
-    Mail that programs of this machine hand in is not put off. NAME is its id or a login of it.
+    Mail that programs of this machine hand in is not put off. NAME is its id or a login of it; a
+    login that is no account yet becomes one.
     """
     _block(context, name, AccountState.LIMITED, reason, span, as_json=as_json)
 
@@ -100,7 +107,8 @@ def limit(context: CliContext, name: str, reason: str, span: float, as_json: boo
 def ban(context: CliContext, name: str, reason: str, span: float | None, as_json: bool) -> None:
     """Refuse all mail of an account: 550 at MAIL FROM, with the reason.
 
-    It is in force within a second. NAME is its id or a login of it.
+    It is in force within a second, and what it has in the mail server's queue is held. NAME is its
+    id or a login of it; a login that is no account yet becomes one.
     """
     _block(context, name, AccountState.BANNED, reason, span, as_json=as_json)
 
@@ -111,13 +119,17 @@ def ban(context: CliContext, name: str, reason: str, span: float | None, as_json
 @_json
 @pass_cli_context
 def unban(context: CliContext, name: str, reason: str, as_json: bool) -> None:
-    """Take mail of an account again that is banned or limited. NAME is its id or a login of it."""
+    """Take mail of an account again that is banned or limited, and let go what was held of it.
+
+    NAME is its id or a login of it.
+    """
     with open_accounts(context) as store:
         found = account_named(store, name)
         if store.unblock(found.id, by=invoking_user(), why=reason, now=time.time()) is None:
             click.echo(f"{plain(found.id)} is open", err=True)
             click.get_current_context().exit(1)
     _say(context, name, "is open", 0.0, as_json=as_json)
+    settle_after(context)
 
 
 def _block(
@@ -129,17 +141,13 @@ def _block(
     *,
     as_json: bool,
 ) -> None:
-    now = time.time()
-    with open_accounts(context) as store:
-        block = AccountBlock(
-            account=account_named(store, name).id,
-            state=state,
-            until=_end(span, now),
-            why=reason,
-            by=invoking_user(),
-        )
+    now, until, by = time.time(), _end(span, time.time()), invoking_user()
+    with open_accounts(context, make=True) as store:
+        account = account_or_new(store, name, by=by, now=now)
+        block = AccountBlock(account=account.id, state=state, until=until, why=reason, by=by)
         store.block(block, now=now)
     _say(context, name, f"is {state}", block.until, as_json=as_json)
+    settle_after(context)
 
 
 def _end(span: float | None, now: float) -> float:

@@ -14,6 +14,7 @@ from oborona.cli.account.store import account_named
 from oborona.cli.context import CliContext, pass_cli_context
 from oborona.cli.incident.store import incident_named, incident_object, open_incidents
 from oborona.cli.invoking_user import invoking_user
+from oborona.cli.outgoing.banned_mail import settle_after
 from oborona.cli.output import echo, echo_json
 
 
@@ -66,6 +67,7 @@ def close(
         rating = rate_account(store, account_named(store, found.account), tests, now)
     told = f"incident {ident} is closed: {said}; the rating of its account is {rating.value}"
     _say(context, ident, told, as_json=as_json)
+    settle_after(context)
 
 
 @click.command()
@@ -85,6 +87,7 @@ def undo(context: CliContext, ident: int, as_json: bool) -> None:
         click.get_current_context().exit(1)
     told = ", ".join(action.kind for action in actions)
     _say(context, ident, f"incident {ident}: taken back: {told}", as_json=as_json)
+    settle_after(context)
 
 
 def _say(context: CliContext, ident: int, told: str, *, as_json: bool) -> None:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import click
 
+from oborona.cli.outgoing.banned_mail import hold_banned
 from oborona.cli.outgoing.hold_decision import drop, release
 from oborona.cli.outgoing.hold_list import held
 from oborona.cli.outgoing.reset import reset
+from oborona.cli.outgoing.waiting_mail import hold_queue_of
 
 
 @click.group()
@@ -14,5 +16,5 @@ def outgoing() -> None:
     """See to what our own people send (docs/people/outgoing.md)."""
 
 
-for command in (held, release, drop, reset):
+for command in (held, release, drop, hold_queue_of, hold_banned, reset):
     outgoing.add_command(command)

@@ -11,9 +11,9 @@ from typing import Final
 import click
 
 from oborona.cli.context import CliContext, pass_cli_context
-from oborona.cli.outgoing.held_message import HeldMessage, held_messages, of_login
 from oborona.cli.outgoing.hold_list import held_lines, postfix_folder
 from oborona.cli.outgoing.hold_queue import HoldDecision, HoldQueue, hold_queue
+from oborona.cli.outgoing.queue_entry import QueueEntry, of_login, queue_entries
 from oborona.cli.output import echo
 from oborona.cli.terminal import plain
 from oborona.errors import OboronaError
@@ -93,7 +93,7 @@ def _chosen(
     login: str | None,
     *,
     whoever: bool,
-) -> list[HeldMessage]:
+) -> list[QueueEntry]:
     """Return the messages that a command line names.
 
     Raises:
@@ -105,7 +105,7 @@ def _chosen(
     for ident in idents:
         if not queue.ident.fullmatch(ident):
             raise click.UsageError(f"{plain(ident)!r} is no queue id")
-    found = held_messages(context, queue.listing())
+    found = queue_entries(context, queue.listing().held)
     if login is not None:
         chosen = [one for one in of_login(found, login) if one.ours or whoever]
         if not chosen:
@@ -122,14 +122,14 @@ def _chosen(
     return [held[ident] for ident in dict.fromkeys(idents)]
 
 
-def _check_root(queue: HoldQueue, decision: HoldDecision, chosen: Sequence[HeldMessage]) -> None:
+def _check_root(queue: HoldQueue, decision: HoldDecision, chosen: Sequence[QueueEntry]) -> None:
     if os.geteuid():
         click.echo("oborona: only root may do this; as root:", err=True)
         echo(queue.command(decision, [one.queued.queue_id for one in chosen]))
         click.get_current_context().exit(os.EX_NOPERM)
 
 
-def _confirmed(chosen: Sequence[HeldMessage]) -> bool:
+def _confirmed(chosen: Sequence[QueueEntry]) -> bool:
     if not sys.stdin.isatty():
         return False
     for one in chosen:
@@ -138,12 +138,12 @@ def _confirmed(chosen: Sequence[HeldMessage]) -> bool:
     return click.confirm("Throw away for ever?", err=True)
 
 
-def _carry_out(queue: HoldQueue, decision: HoldDecision, chosen: Sequence[HeldMessage]) -> None:
+def _carry_out(queue: HoldQueue, decision: HoldDecision, chosen: Sequence[QueueEntry]) -> None:
     """Do it, and say of which messages it was done: as the queue shows then."""
     _check_root(queue, decision, chosen)
     idents = [one.queued.queue_id for one in chosen]
     queue.carry_out(decision, idents)
-    still = {message.queue_id for message in queue.listing().messages}
+    still = {message.queue_id for message in queue.listing().held.messages}
     for ident in idents:
         if ident in still:
             click.echo(f"oborona: {ident} is held still", err=True)

@@ -10,13 +10,13 @@ from typing import Final
 import click
 
 from oborona.cli.context import CliContext, pass_cli_context
-from oborona.cli.outgoing.held_message import (
-    HeldMessage,
-    held_messages,
-    held_object,
-    of_login,
-)
 from oborona.cli.outgoing.hold_queue import hold_queue
+from oborona.cli.outgoing.queue_entry import (
+    QueueEntry,
+    entry_object,
+    of_login,
+    queue_entries,
+)
 from oborona.cli.output import echo, echo_json
 from oborona.cli.terminal import plain
 
@@ -43,12 +43,12 @@ def held(context: CliContext, login: str | None, as_json: bool, folder: Path | N
     The queue is Postfix's hold queue, or Exim's frozen messages. What something else than Oborona
     put there, and what is in no journal, is marked so. Exit status 1 when nothing is held.
     """
-    found = held_messages(context, hold_queue(folder).listing())
+    found = queue_entries(context, hold_queue(folder).listing().held)
     if login is not None:
         found = of_login(found, login)
     for one in found:
         if as_json:
-            echo_json(held_object(one))
+            echo_json(entry_object(one))
         else:
             for line in held_lines(one):
                 echo(line)
@@ -57,7 +57,7 @@ def held(context: CliContext, login: str | None, as_json: bool, folder: Path | N
         click.get_current_context().exit(1)
 
 
-def held_lines(message: HeldMessage) -> Iterator[str]:
+def held_lines(message: QueueEntry) -> Iterator[str]:
     """Yield a message in two lines: what it is, and why it is held."""
     queued, entry = message.queued, message.entry
     when = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(queued.since))
@@ -72,7 +72,9 @@ def held_lines(message: HeldMessage) -> Iterator[str]:
         f"{hit.name} {hit.score:+g}{f' ({_cut(hit.say)})' if hit.say else ''}"
         for hit in message.reasons
     ] + [f"limit {_cut(words)}" for words in message.limits]
-    if message.ours:
+    if message.banned:
+        why = "held, for its account is banned"
+    elif message.ours:
         why = "held"
     elif entry is None:
         why = "not in the journal: whose hold it is, nobody knows"

@@ -1,5 +1,5 @@
-"""The hold queue of this machine's mail server: Postfix's, or Exim's frozen messages; listed, and
-emptied as a person decides.
+"""The queue of this machine's mail server, and what of it is on hold (Postfix) or frozen (Exim):
+listed, put on hold, let go and thrown away.
 """
 
 from __future__ import annotations
@@ -25,23 +25,27 @@ AT_ONCE: Final = 500  # ids on one command line of Exim's
 
 
 class HoldDecision(StrEnum):
-    """What a person wants done with a held message."""
+    """What is to be done with messages."""
 
-    RELEASE = "release"
+    HOLD = "hold"  # of those that wait
+    RELEASE = "release"  # of those on hold, and so on
     DROP = "drop"
 
 
 class HoldQueue(Protocol):
-    """The mail that a mail server holds."""
+    """The mail in a mail server's queue."""
 
     ident: Pattern[str]  # of a queue id
 
     def listing(self) -> QueueListing:
-        """Return what is held."""
+        """Return what is in it, held or not."""
         ...
 
     def carry_out(self, decision: HoldDecision, idents: Sequence[str]) -> None:
-        """Do with held messages what was decided; root alone may."""
+        """Do with messages what was decided; root alone may.
+
+        Those that are gone, or not where the decision looks for them, are passed over.
+        """
         ...
 
     def command(self, decision: HoldDecision, idents: Sequence[str]) -> str:
@@ -49,23 +53,24 @@ class HoldQueue(Protocol):
         ...
 
 
-def hold_queue(folder: Path | None) -> HoldQueue:
-    """Return the hold queue of this machine.
+def hold_queue(folder: Path | None, *, deliver: bool = True) -> HoldQueue:
+    """Return the queue of this machine's mail server.
 
     Args:
         folder: of main.cf, where Postfix has several instances.
+        deliver: Exim begins to deliver what is let go, or leaves it to its next queue run.
 
     Raises:
         PostfixError: there is no mail server here, or it can't be asked.
     """
     exim = program("exim4") or program("exim")
     if folder is None and exim is not None and program("postconf") is None:
-        return EximHoldQueue([exim])
+        return EximHoldQueue([exim], deliver=deliver)
     return PostfixHoldQueue(PostfixInstance(folder))
 
 
 class PostfixHoldQueue:
-    """Postfix's hold queue.
+    """Postfix's queue.
 
     Args:
         postfix: the instance.
@@ -75,60 +80,77 @@ class PostfixHoldQueue:
     """
 
     ident = POSTFIX_ID
-    _OPTIONS: Final = {HoldDecision.RELEASE: "-H", HoldDecision.DROP: "-d"}
+    _OPTIONS: Final = {
+        HoldDecision.HOLD: "-h",
+        HoldDecision.RELEASE: "-H",
+        HoldDecision.DROP: "-d",
+    }
 
     def __init__(self, postfix: PostfixInstance) -> None:
         self._postfix = postfix
 
     def listing(self) -> QueueListing:
-        """Return what is on hold."""
+        """Return what is in it."""
         return postfix_listing(self._postfix.run("postqueue", "-j"))
 
     def carry_out(self, decision: HoldDecision, idents: Sequence[str]) -> None:
-        """Let messages go, or throw them away."""
+        """Put messages on hold, let them go, or throw them away."""
         said = "".join(f"{ident}\n" for ident in idents)
-        self._postfix.run("postsuper", self._OPTIONS[decision], "-", "hold", said=said)
+        self._postfix.run("postsuper", self._OPTIONS[decision], "-", *_where(decision), said=said)
 
     def command(self, decision: HoldDecision, idents: Sequence[str]) -> str:
         """Return the same for a shell of root's."""
         words = [word for ident in idents for word in (self._OPTIONS[decision], ident)]
-        return shlex.join(["postsuper", "-c", str(self._postfix.folder), *words, "hold"])
+        command = ["postsuper", "-c", str(self._postfix.folder), *words, *_where(decision)]
+        return shlex.join(command)
+
+
+def _where(decision: HoldDecision) -> list[str]:
+    """Return the queues that Postfix looks into: what waits lies in several, its default."""
+    return [] if decision is HoldDecision.HOLD else ["hold"]
 
 
 class EximHoldQueue:
-    """Exim's frozen messages.
+    """Exim's queue.
 
     Args:
         exim: its command, and options.
+        deliver: begin to deliver what is let go; a process that goes on after us does it.
 
     Raises:
         ProgramError: Exim is not here or failed; methods raise it.
     """
 
     ident = EXIM_ID
-    _OPTIONS: Final = {HoldDecision.RELEASE: "-Mt", HoldDecision.DROP: "-Mrm"}
+    _OPTIONS: Final = {
+        HoldDecision.HOLD: "-Mf",
+        HoldDecision.RELEASE: "-Mt",
+        HoldDecision.DROP: "-Mrm",
+    }
 
-    def __init__(self, exim: list[str]) -> None:
+    def __init__(self, exim: list[str], *, deliver: bool = True) -> None:
         self._exim = exim
+        self._deliver = deliver
 
     def listing(self) -> QueueListing:
-        """Return what is frozen."""
+        """Return what is in it."""
         return exim_listing(run([*self._exim, "-bpr"]))
 
     def carry_out(self, decision: HoldDecision, idents: Sequence[str]) -> None:
-        """Thaw messages and have them delivered, or throw them away.
+        """Freeze messages, thaw them, or throw them away.
 
         Nobody waits for a delivery: it may take minutes.
         """
         for start in range(0, len(idents), AT_ONCE):
             some = idents[start : start + AT_ONCE]
-            run([*self._exim, self._OPTIONS[decision], *some])
-            if decision is HoldDecision.RELEASE:
+            # 1: one of them is gone, the others are done
+            run([*self._exim, self._OPTIONS[decision], *some], also=1)
+            if decision is HoldDecision.RELEASE and self._deliver:
                 begin([*self._exim, "-M", *some])
 
     def command(self, decision: HoldDecision, idents: Sequence[str]) -> str:
         """Return the same for a shell of root's."""
         words = shlex.join([*self._exim, self._OPTIONS[decision], *idents])
-        if decision is HoldDecision.DROP:
+        if decision is not HoldDecision.RELEASE:
             return words
         return f"{words} && {shlex.join([*self._exim, '-M', *idents])}"

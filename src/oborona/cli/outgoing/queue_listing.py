@@ -1,4 +1,4 @@
-"""What a mail server lists of the mail that it holds: parsing alone.
+"""What a mail server lists of the mail in its queue: parsing alone.
 
 Strangers choose senders and recipients, and a listing may be cut short: what can't be understood is
 counted and passed over, and nothing here raises.
@@ -20,25 +20,34 @@ EXIM_ID: Final = re.compile(r"[0-9A-Za-z]{6}-(?:[0-9A-Za-z]{6}-[0-9A-Za-z]{2}|[0
 LATEST: Final = 1 << 36  # Unix seconds that a calendar still knows
 _DIGITS: Final = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"  # of Exim's ids
 _HELD: Final = "hold"
+_NOT_THERE_YET: Final = "maildrop"  # mail of programs that nobody has judged
 _EXIM_HEAD: Final = re.compile(r" *\d+[mhd] +\S+ +(\S+) <(.*)")
 _FROZEN: Final = " *** frozen ***"
 _EXIM_RECIPIENT: Final = re.compile(r" {8}  (.+)")  # one that has its copy has a D in front
 
 
 class QueuedMessage(msgspec.Struct, frozen=True, kw_only=True):
-    """A message that a mail server holds."""
+    """A message in the queue of a mail server."""
 
     queue_id: str  # of the pattern of its mail server
     since: float  # Unix seconds, when it came
     sender: str
     recipients: tuple[str, ...]  # who have no copy yet
+    held: bool = True  # on hold, or frozen: it waits until a person says
 
 
 class QueueListing(msgspec.Struct, frozen=True, kw_only=True):
-    """The messages that a mail server holds."""
+    """The messages in the queue of a mail server."""
 
     messages: tuple[QueuedMessage, ...]  # the oldest first, each once
     unreadable: int = 0  # lines that are no message
+
+    @property
+    def held(self) -> QueueListing:
+        """What of it is held."""
+        return msgspec.structs.replace(
+            self, messages=tuple(message for message in self.messages if message.held)
+        )
 
 
 class _ShowqRecipient(msgspec.Struct):
@@ -57,7 +66,7 @@ _SHOWQ: Final = msgspec.json.Decoder(_ShowqMessage)
 
 
 def postfix_listing(output: str) -> QueueListing:
-    """Return what `postqueue -j` says of the hold queue.
+    """Return what `postqueue -j` says.
 
     Args:
         output: a JSON object a line.
@@ -69,20 +78,21 @@ def postfix_listing(output: str) -> QueueListing:
         except (msgspec.DecodeError, UnicodeError, RecursionError):
             unreadable += 1
             continue
-        if row.queue_name == _HELD:
+        if row.queue_name != _NOT_THERE_YET:
             found.append(
                 QueuedMessage(
                     queue_id=row.queue_id,
                     since=row.arrival_time,
                     sender=row.sender,
                     recipients=tuple(of.address for of in row.recipients),
+                    held=row.queue_name == _HELD,
                 )
             )
     return _listing(found, unreadable)
 
 
 def exim_listing(output: str) -> QueueListing:
-    """Return which messages are frozen, of what `exim -bpr` says.
+    """Return what `exim -bpr` says.
 
     Args:
         output: a paragraph a message: age, size, id and sender, then a line for each recipient.
@@ -93,7 +103,7 @@ def exim_listing(output: str) -> QueueListing:
         match = _EXIM_HEAD.fullmatch(head)
         if match is None or not EXIM_ID.fullmatch(match[1]):
             unreadable += bool(head.strip())
-        elif head.endswith(_FROZEN):
+        else:
             recipients = (_EXIM_RECIPIENT.fullmatch(line) for line in rest)
             found.append(
                 QueuedMessage(
@@ -101,6 +111,7 @@ def exim_listing(output: str) -> QueueListing:
                     since=_exim_time(match[1]),
                     sender=match[2].rpartition(">")[0],  # a login may stand behind it
                     recipients=tuple(one[1] for one in recipients if one),
+                    held=head.endswith(_FROZEN),
                 )
             )
     return _listing(found, unreadable)

@@ -16,11 +16,13 @@ from oborona.cli.programs import ProgramError, program, run
 from oborona.errors import ConfigError
 
 MILTERS: Final = "smtpd_milters"
+LOGINS: Final = "smtpd_sasl_auth_enable"
+TOLD_AT_MAIL: Final = "milter_mail_macros"
 OLDEST: Final = (3, 0)  # the first that takes options of one milter, in braces
 
 _USED: Final = (
     MILTERS, "compatibility_level", "config_directory", "mail_owner", "mail_version", "multi_instance_directories",
-    "non_smtpd_milters", "queue_directory",
+    "non_smtpd_milters", "queue_directory", LOGINS, TOLD_AT_MAIL,
 )  # fmt: skip
 """Asked for at once: a start of postconf costs more than what it says."""
 
@@ -40,6 +42,7 @@ class Smtpd(NamedTuple):
     chroot: bool
     milters: str  # expanded: of its own, else those of main.cf
     own: bool  # they stand in master.cf, and what main.cf says does not reach it
+    logins: bool = False  # people log in here
 
     @property
     def public(self) -> bool:
@@ -119,6 +122,7 @@ class PostfixInstance:
                 self._in_chroot(columns.get((name, "chroot"), "-")),
                 own.get((name, MILTERS), self.value(MILTERS)),
                 (name, MILTERS) in own,
+                own.get((name, LOGINS), self.value(LOGINS)) == "yes",
             )
             for (name, column), command in columns.items()
             if column == "command" and command.partition(" ")[0] == "smtpd"

@@ -1,4 +1,4 @@
-"""Messages that the mail server holds, each with what the journal has of it."""
+"""Messages in the mail server's queue, each with what the journal has of it."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ import click
 import msgspec
 
 from oborona import state_files
+from oborona.accounts.store.queue_holds import queue_holds
+from oborona.cli.account.store import open_accounts
 from oborona.cli.context import CliContext
 from oborona.cli.outgoing.queue_listing import QueuedMessage, QueueListing
 from oborona.errors import StoreError
@@ -24,16 +26,17 @@ CLOCKS_S: Final = 300.0  # that the mail server's may be ahead of ours
 REASONS: Final = 3  # rules of a message that are named
 
 
-class HeldMessage(msgspec.Struct, frozen=True, kw_only=True):
-    """A message on hold."""
+class QueueEntry(msgspec.Struct, frozen=True, kw_only=True):
+    """A message in the queue, and what we know of it."""
 
     queued: QueuedMessage
     entry: JournalEntry | None = None  # None: we have not judged it, or not in the journal's time
+    banned: bool = False  # held because its account is banned
 
     @property
     def ours(self) -> bool:
-        """Whether Oborona had it held, as the journal says."""
-        return self.entry is not None and HELD in self.entry.findings
+        """Whether Oborona had it held, for what it is or for whose it is."""
+        return self.banned or (self.entry is not None and HELD in self.entry.findings)
 
     @property
     def login(self) -> str:
@@ -54,7 +57,7 @@ class HeldMessage(msgspec.Struct, frozen=True, kw_only=True):
         return tuple(finding.evidence for finding in findings if finding.name == PASSED)
 
 
-def held_messages(context: CliContext, listing: QueueListing) -> list[HeldMessage]:
+def queue_entries(context: CliContext, listing: QueueListing) -> list[QueueEntry]:
     """Return the messages of a listing with their entries.
 
     Where the journal can't be read none has one, with a word on standard error.
@@ -64,17 +67,35 @@ def held_messages(context: CliContext, listing: QueueListing) -> list[HeldMessag
             f"oborona: {listing.unreadable} lines of the mail server's list were not understood",
             err=True,
         )
+    holds = _holds(context)
+    found = [
+        QueueEntry(queued=queued, banned=(queued.queue_id, queued.since) in holds)
+        for queued in listing.messages
+    ]
     try:
-        return asyncio.run(_joined(context, listing.messages))
+        return asyncio.run(_joined(context, found))
     except StoreError as error:
-        click.echo(f"oborona: {error}; why these are held is not known", err=True)
-        return [HeldMessage(queued=queued) for queued in listing.messages]
+        click.echo(f"oborona: {error}; nothing is known of what lies in the queue", err=True)
+        return found
 
 
-async def _joined(context: CliContext, messages: Sequence[QueuedMessage]) -> list[HeldMessage]:
+def _holds(context: CliContext) -> set[tuple[str, float]]:
+    """Return which messages are held because their accounts are banned: id, and when each came."""
+    if not (context.state / state_files.ACCOUNTS).exists():
+        return set()
+    try:
+        with open_accounts(context) as store:
+            return {(hold.queue_id, hold.since) for hold in queue_holds(store)}
+    except StoreError as error:
+        click.echo(f"oborona: {error}; which are held by bans is not known", err=True)
+        return set()
+
+
+async def _joined(context: CliContext, messages: Sequence[QueueEntry]) -> list[QueueEntry]:
     async with await JournalReader.open(context.state / state_files.JOURNAL) as journal:
         return [
-            HeldMessage(queued=queued, entry=await _entry(journal, queued)) for queued in messages
+            msgspec.structs.replace(one, entry=await _entry(journal, one.queued))
+            for one in messages
         ]
 
 
@@ -87,18 +108,19 @@ async def _entry(journal: JournalReader, queued: QueuedMessage) -> JournalEntry 
     return entry if entry is not None and entry.time >= queued.since - CLOCKS_S else None
 
 
-def of_login(messages: Sequence[HeldMessage], login: str) -> list[HeldMessage]:
+def of_login(messages: Sequence[QueueEntry], login: str) -> list[QueueEntry]:
     """Return the messages of an account, capitals or not."""
     return [one for one in messages if one.login and one.login.lower() == login.lower()]
 
 
-def held_object(message: HeldMessage) -> dict[str, Any]:
+def entry_object(message: QueueEntry) -> dict[str, Any]:
     """Return a message as `--json` shows it. Names and meaning of its fields stay."""
     queued, entry = message.queued, message.entry
     return {
         "queue_id": queued.queue_id,
         "since": queued.since,
         "ours": message.ours,
+        "banned": message.banned,
         "id": None if entry is None else to_text(entry.id),
         "login": message.login,
         "score": None if entry is None else entry.score,

@@ -1,0 +1,108 @@
+"""What `oborona doctor` says of outgoing mail: are logins told to us, what waits for a person, and
+does whoever is to act on accounts act.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+from oborona import state_files
+from oborona.accounts import excess_spool
+from oborona.cli.context import CliContext
+from oborona.cli.doctor.report import CheckReport, CheckState
+from oborona.cli.doctor.traffic import ago
+from oborona.cli.outgoing.hold_queue import hold_queue
+from oborona.cli.outgoing.queue_entry import queue_entries
+from oborona.cli.postfix.instance import TOLD_AT_MAIL, PostfixError, PostfixInstance
+from oborona.cli.programs import ProgramError
+from oborona.journal.queries import JournalReader
+
+DAY_S: Final = 86_400.0
+UNTAKEN_S: Final = 60.0  # a mark or an excess; both are taken within seconds
+LOGIN_MACRO: Final = "{auth_authen}"
+
+
+def outgoing(context: CliContext, folder: Path | None = None) -> Iterator[CheckReport]:
+    """Look at what our own people send.
+
+    Args:
+        context: the settings.
+        folder: of main.cf; None: the one that Postfix's tools take by themselves.
+    """
+    yield from _logins(context, folder)
+    yield from _held(context, folder)
+    now = time.time()
+    waiting = excess_spool.oldest(context.state / state_files.EXCESSES)
+    if waiting is not None and now - waiting > UNTAKEN_S:
+        words = f"excesses of limits wait for the keeper since {ago(now - waiting)}"
+        yield CheckReport("inspector", CheckState.FAIL, words, "its log says why")
+    mark = context.state / state_files.QUEUE_DUE
+    if mark.exists() and now - (since := mark.stat().st_mtime) > UNTAKEN_S:
+        yield CheckReport(
+            "mail of banned accounts",
+            CheckState.WARN,
+            f"nobody has looked to the mail server's queue for {ago(now - since)}",
+            "oborona outgoing hold-banned does it; systemctl enable --now oborona-queue.path has it"
+            " done from now on",
+        )
+
+
+def _logins(context: CliContext, folder: Path | None) -> Iterator[CheckReport]:
+    """Is there a service with logins, does Postfix tell them, and have we heard any?"""
+    subject, journal = "logins", context.state / state_files.JOURNAL
+    if not context.loaded.settings.doors.milter.listen or not journal.exists():
+        return
+    try:
+        postfix = PostfixInstance(folder)
+        names = [smtpd.name for smtpd in postfix.smtpds if smtpd.logins]
+        told = LOGIN_MACRO in postfix.value(TOLD_AT_MAIL).replace(",", " ").split()
+    except PostfixError:
+        return  # another report says so
+    if not names:
+        return
+    where = ", ".join(names)
+    if not told:
+        yield CheckReport(
+            subject,
+            CheckState.FAIL,
+            f"people log in at {where}, and Postfix does not tell us who: mail of no account",
+            f"add {LOGIN_MACRO} to {TOLD_AT_MAIL} in main.cf",
+        )
+        return
+    number = asyncio.run(_number_of_logins(journal))
+    if number:
+        yield CheckReport(subject, CheckState.OK, f"{number} sent mail within a day, at {where}")
+    else:
+        words = f"people may log in at {where}; we heard of no login within a day"
+        yield CheckReport(subject, CheckState.WARN, words, "send a message there, then look again")
+
+
+async def _number_of_logins(path: Path) -> int:
+    async with await JournalReader.open(path) as journal:
+        return await journal.number_of_logins(time.time() - DAY_S)
+
+
+def _held(context: CliContext, folder: Path | None) -> Iterator[CheckReport]:
+    """What Oborona had held, and how long nobody has looked at it."""
+    subject, now = "held mail", time.time()
+    try:
+        queue = hold_queue(folder)
+    except PostfixError:
+        return  # there is none here
+    try:
+        listing = queue.listing().held
+    except (PostfixError, ProgramError) as error:
+        yield CheckReport(subject, CheckState.WARN, f"the queue can't be listed: {error}")
+        return
+    ours = [one.queued.since for one in queue_entries(context, listing) if one.ours]
+    if not ours:
+        yield CheckReport(subject, CheckState.OK, "none waits")
+        return
+    old = now - min(ours)
+    words = f"{len(ours)} messages wait for a person to decide, the oldest for {ago(old)}"
+    state = CheckState.WARN if old > DAY_S else CheckState.OK
+    yield CheckReport(subject, state, words, "oborona outgoing held")

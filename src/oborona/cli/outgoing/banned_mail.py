@@ -1,0 +1,151 @@
+"""`oborona outgoing hold-banned`: what banned accounts have in the mail server's queue is held, and
+let go when they are open again.
+
+The daemon starts no programs and may not touch the queue; so root runs this: a unit when the daemon
+asks for it (`oborona-queue.path`), and every command of root's that bans an account or opens it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import time
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+
+import click
+import msgspec
+
+from oborona import state_files
+from oborona.accounts.queue_holds import AccountMail, HoldPlan, plan_holds
+from oborona.accounts.store.queue_holds import (
+    banned_logins,
+    drop_queue_holds,
+    put_queue_holds,
+    queue_holds,
+)
+from oborona.cli.account.store import open_accounts
+from oborona.cli.context import CliContext, pass_cli_context
+from oborona.cli.outgoing.hold_list import postfix_folder
+from oborona.cli.outgoing.hold_queue import HoldDecision, HoldQueue, hold_queue
+from oborona.cli.outgoing.queue_entry import CLOCKS_S
+from oborona.cli.outgoing.queue_listing import QueuedMessage
+from oborona.cli.output import echo
+from oborona.errors import OboronaError
+from oborona.journal.queries import JournalReader
+
+
+@click.command(name="hold-banned")
+@postfix_folder
+@pass_cli_context
+def hold_banned(context: CliContext, folder: Path | None) -> None:
+    """Put on hold what banned accounts have in the mail server's queue, and let go what was held so
+    of accounts that are open again.
+
+    It needs root; the unit oborona-queue.path runs it after each ban. What something else put on
+    hold, and what a person let go since, stays as it is. Running it again does no harm.
+    """
+    if os.geteuid():
+        click.echo("oborona: only root may do this", err=True)
+        click.get_current_context().exit(os.EX_NOPERM)
+    with suppress(FileNotFoundError):  # first: who asks from now on asks for one more run
+        (context.state / state_files.QUEUE_DUE).unlink()
+    if not (context.state / state_files.ACCOUNTS).exists():
+        return
+    for line in settle_queue(context, folder):
+        echo(line)
+
+
+def settle_after(context: CliContext) -> None:
+    """Do it after a command that banned or opened an account, where root gave it; say what was done
+    on standard error.
+
+    Anybody else leaves it to the unit. A mail server that is not here, or down, is no fault of the
+    command.
+    """
+    if os.geteuid():
+        return
+    try:
+        for line in settle_queue(context, None):
+            click.echo(line, err=True)
+    except OboronaError as error:
+        click.echo(f"oborona: the mail server's queue stays as it is: {error}", err=True)
+
+
+def settle_queue(context: CliContext, folder: Path | None) -> list[str]:
+    """Hold and let go what should be, and return what was done, in lines.
+
+    Raises:
+        PostfixError, ProgramError: there is no mail server, or it can't be asked.
+        StoreError: the file of accounts or the journal can't be read.
+    """
+    with open_accounts(context) as store:
+        logins = banned_logins(store, time.time())
+        holds = queue_holds(store)
+    if not logins and not holds:
+        return []
+    queue = hold_queue(folder, deliver=False)  # a unit's end would kill a delivery
+    messages = queue.listing().messages
+    mail = asyncio.run(_of_accounts(context, messages, logins))
+    plan = plan_holds(mail, set(logins.values()), holds)
+    held = _hold(context, queue, plan)
+    released = _release(context, queue, plan)
+    return [
+        f"{number} {words}"
+        for number, words in (
+            (held, "messages of banned accounts are on hold"),
+            (released, "messages of accounts that are open again are let go"),
+        )
+        if number
+    ]
+
+
+async def _of_accounts(
+    context: CliContext, messages: Sequence[QueuedMessage], logins: dict[str, str]
+) -> list[AccountMail]:
+    """Return the queue with the banned accounts that sent it, as the journal knows them."""
+    known = dict[str, tuple[float, str]]()
+    if logins:
+        async with await JournalReader.open(context.state / state_files.JOURNAL) as journal:
+            known = await journal.logins([message.queue_id for message in messages])
+    mail = list[AccountMail]()
+    for message in messages:
+        judged, login = known.get(message.queue_id, (0.0, ""))
+        before = judged < message.since - CLOCKS_S  # that is another message's
+        mail.append(
+            AccountMail(
+                queue_id=message.queue_id,
+                since=message.since,
+                held=message.held,
+                account="" if before else logins.get(login.lower(), ""),
+            )
+        )
+    return mail
+
+
+def _hold(context: CliContext, queue: HoldQueue, plan: HoldPlan) -> int:
+    """Put messages on hold; what was delivered meanwhile is no message any more."""
+    if not plan.hold:
+        return 0
+    with open_accounts(context) as store:
+        put_queue_holds(store, plan.hold)
+    queue.carry_out(HoldDecision.HOLD, [hold.queue_id for hold in plan.hold])
+    held = {message.queue_id for message in queue.listing().held.messages}
+    seen = [msgspec.structs.replace(one, seen=True) for one in plan.hold if one.queue_id in held]
+    with open_accounts(context) as store:
+        put_queue_holds(store, seen)
+    return len(seen)
+
+
+def _release(context: CliContext, queue: HoldQueue, plan: HoldPlan) -> int:
+    """Let messages go, and forget those that are gone."""
+    idents = [hold.queue_id for hold in plan.release]
+    if idents:
+        with open_accounts(context) as store:
+            put_queue_holds(store, plan.release)
+        queue.carry_out(HoldDecision.RELEASE, idents)
+    if idents or plan.forget:
+        with open_accounts(context) as store:
+            drop_queue_holds(store, [*idents, *plan.forget])
+    return len(idents)
