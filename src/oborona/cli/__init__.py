@@ -49,6 +49,7 @@ _COMMANDS: Final = {
     "account": "account.command",
     "incident": "incident.command",
     "flows": "flows.command",
+    "address": "address.command",
     "outgoing": "outgoing.command",
     "export": "export",
     "set-apart": "set_apart",

@@ -13,6 +13,7 @@ import msgspec
 from msgspec import Meta
 
 from oborona.config.address import parse_address
+from oborona.config.addresses import AddressesSettings
 from oborona.config.alarm import AlarmSettings
 from oborona.config.confinement import ConfinementSettings
 from oborona.config.delivery import DeliverySettings
@@ -420,6 +421,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     export: ExportSettings = ExportSettings()
     flows: FlowSettings = FlowSettings()
     inspector: InspectorSettings = InspectorSettings()
+    addresses: AddressesSettings = AddressesSettings()
     confine: ConfinementSettings = ConfinementSettings()
     log: LogSettings = LogSettings()
 
@@ -451,6 +453,7 @@ SECTIONS: Final[dict[str, type[msgspec.Struct]]] = {
     "export": ExportSettings,
     "flows": FlowSettings,
     "inspector": InspectorSettings,
+    "addresses": AddressesSettings,
     "confine": ConfinementSettings,
     "log": LogSettings,
 }

@@ -15,6 +15,7 @@ class AlertKind(StrEnum):
     CAMPAIGN = "campaign"  # many messages alike were seen in a short time
     RUNAWAY = "runaway"  # a policy was about to move more than its share of mail, and was stopped
     INCIDENT = "incident"  # an account went over a limit, and a person is to look
+    LISTED = "listed"  # DNS lists have addresses of our own
     HOOK = "hook"  # another system could not be told of an account
     TEST = "test"  # somebody wanted to see whether alerts arrive
 

@@ -11,10 +11,11 @@ from oborona.accounts.inspector.decision import IncidentLine
 
 
 class IncidentVerdict(StrEnum):
-    """What a person said of an incident."""
+    """What was said of an incident: by a person, or by what it was about."""
 
     SPAM = "spam"
     NOT_SPAM = "not-spam"
+    OVER = "over"  # it ended by itself: neither
 
 
 class ActionKind(StrEnum):

@@ -38,6 +38,7 @@ def put_record(db: sqlite3.Connection, record: AccountRecord, now: float) -> boo
     db.execute(_PUT, (record.id, customer, record.name, record.since, now, FULL_RATING))
     _own(db, "login", [(login,) for login in record.logins], record.id)
     _own(db, "network", [(of.network, of.role.value) for of in record.networks], record.id)
+    _note_networks(db, record, now)
     if record.registration is not None:
         db.execute(
             "INSERT OR REPLACE INTO registration VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
@@ -87,6 +88,21 @@ def registration_network(address: str) -> str:
         return ""
     bits = V6_PREFIX if ":" in address else V4_PREFIX
     return str(ip_network(f"{address}/{bits}", strict=False))
+
+
+def _note_networks(db: sqlite3.Connection, record: AccountRecord, now: float) -> None:
+    """Note which networks are an account's from now on, and which are no more."""
+    marks = ", ".join("?" * len(record.networks))
+    networks = [of.network for of in record.networks]
+    db.execute(
+        "UPDATE network_time SET ended = ? WHERE account = ? AND ended = 0"  # noqa: S608 - marks alone
+        f" AND network NOT IN ({marks})",
+        (now, record.id, *networks),
+    )
+    db.executemany(
+        "INSERT INTO network_time VALUES (?, ?, ?, 0) ON CONFLICT DO NOTHING",
+        [(network, record.id, now) for network in networks],
+    )
 
 
 def _own(db: sqlite3.Connection, table: str, rows: Sequence[tuple[str, ...]], account: str) -> None:

@@ -4,6 +4,7 @@
     account       one row each, with its rating, a person's trust, and what it may do
     login         SASL logins, each of one account
     network       networks whose machines are an account's
+    network_time  when which network was whose
     registration  how an account came to be: personal data
     penalty       what speaks against an account, as it was rated last
     rating_change how its rating went
@@ -193,6 +194,20 @@ MIGRATIONS: Final = (
             account TEXT NOT NULL,        -- may be forgotten: then the message is let go
             seen INTEGER NOT NULL         -- 1: it was on hold
         ) WITHOUT ROWID
+        """,
+        """
+        CREATE TABLE network_time (
+            network TEXT NOT NULL,
+            account TEXT NOT NULL,
+            begun REAL NOT NULL,          -- when it was first told, Unix seconds
+            ended REAL NOT NULL           -- when it was told no more; 0: it is the account's now
+        )
+        """,
+        "CREATE INDEX network_time_account ON network_time (account)",
+        "CREATE UNIQUE INDEX network_time_now ON network_time (network) WHERE ended = 0",
+        """
+        INSERT INTO network_time SELECT network, account, first_seen, 0 FROM network
+            JOIN account ON account.id = network.account
         """,
     ),
 )

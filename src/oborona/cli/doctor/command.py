@@ -18,6 +18,7 @@ from rich.text import Text
 from oborona import secret, state_files
 from oborona.cli.context import CliContext, pass_cli_context
 from oborona.cli.doctor.accounts import accounts
+from oborona.cli.doctor.addresses import addresses
 from oborona.cli.doctor.clients import clients
 from oborona.cli.doctor.counters import counters
 from oborona.cli.doctor.daemon import daemon
@@ -123,7 +124,7 @@ def _run_checks(context: CliContext, folder: Path | None) -> Iterator[CheckRepor
     context.loaded.settings  # noqa: B018 - what is wrong there ends every command
     for check in (
         interpreter, _policy, _state, stores, name, daemon, counters, doors, partial(postfix, folder=folder), exim, partial(traffic, folder=folder), clients, delivery, dns, free_lists, engines,
-        places, reader, signatures, pins, accounts, partial(outgoing, folder=folder), model, final, personal, intake, reports_by_mail, mailboxes, export, flows,
+        places, reader, signatures, pins, accounts, addresses, partial(outgoing, folder=folder), model, final, personal, intake, reports_by_mail, mailboxes, export, flows,
     ):  # fmt: skip
         subject = getattr(check, "__name__", None) or check.func.__name__  # type: ignore[union-attr]
         try:

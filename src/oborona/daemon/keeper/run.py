@@ -67,12 +67,15 @@ async def _main(
         second = open_recheck(settings, name, state, before)
         look = partial(second.run, stop)
     alive = asyncio.create_task(beat_forever())
-    acting = asyncio.create_task(_act_on_incidents(settings, name, state))
+    beside = [asyncio.create_task(_act_on_incidents(settings, name, state))]
+    if settings.addresses.listings:
+        beside.append(asyncio.create_task(_watch_addresses(settings, name, state)))
     try:
         await keep_journal(settings, state, stop, ready, look)
     finally:
-        acting.cancel()
-        await asyncio.gather(acting, return_exceptions=True)
+        for task in beside:
+            task.cancel()
+        await asyncio.gather(*beside, return_exceptions=True)
         alive.cancel()
 
 
@@ -117,3 +120,38 @@ async def _act_on_incidents(settings: Settings, name: str, state: Path) -> None:
             await dispatcher.close(ALERT_GRACE_S)
         actions.close()
         notice.close()
+
+
+async def _watch_addresses(settings: Settings, name: str, state: Path) -> None:
+    """Ask DNS lists about own addresses, for ever."""
+    # a site that does not watch has a smaller keeper
+    from oborona.accounts.excess_spool import ExcessSpool  # noqa: PLC0415
+    from oborona.daemon.alarm.alarm import open_alarm  # noqa: PLC0415
+    from oborona.daemon.keeper.address_watch import AddressWatch  # noqa: PLC0415
+    from oborona.daemon.keeper.listing_report import ListingReport  # noqa: PLC0415
+    from oborona.daemon.keeper.policy_in_force import PolicyInForce  # noqa: PLC0415
+    from oborona.reputation.networks import network  # noqa: PLC0415
+    from oborona.resolver import FollowedServers, open_resolver  # noqa: PLC0415
+    from oborona.stores.policy_folders import policy_folders  # noqa: PLC0415
+
+    alarm = open_alarm(settings, name, time.time)
+    async with open_resolver(settings.dns) as resolver:
+        servers = FollowedServers(resolver, follows=not settings.dns.servers)
+        watch = AddressWatch(
+            state,
+            map(network, settings.site.networks.split()),
+            every_hours=settings.addresses.every_hours,
+            policy=PolicyInForce(state, policy_folders(settings.paths)),
+            asker=resolver,
+            report=ListingReport(
+                state / state_files.ACCOUNTS, alarm, ExcessSpool(state / state_files.EXCESSES)
+            ),
+            clock=time.time,
+        )
+        try:
+            async with asyncio.TaskGroup() as group:
+                group.create_task(watch.run())
+                group.create_task(servers.watch())
+        finally:
+            watch.close()
+            await alarm.close(ALERT_GRACE_S)

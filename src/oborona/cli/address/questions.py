@@ -1,0 +1,80 @@
+"""DNS lists, asked at this moment about one address: their test points first."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from enum import StrEnum
+
+import msgspec
+
+from oborona.config import Settings
+from oborona.dns import DnsAsker, DnsType
+from oborona.reputation.dnsbl import (
+    DnsblFailure,
+    DnsblHealth,
+    DnsblInputs,
+    DnsblListing,
+    DnsblState,
+    DnsList,
+    questions,
+    read,
+)
+from oborona.reputation.networks import NOWHERE
+from oborona.resolver import open_resolver
+
+
+class AddressState(StrEnum):
+    """What a list says of an address."""
+
+    LISTED = "listed"
+    CLEAN = "clean"
+    UNKNOWN = "unknown"
+
+
+class ListWord(msgspec.Struct, frozen=True, kw_only=True):
+    """What one list says of an address now."""
+
+    list: str
+    state: AddressState
+    say: str = ""  # in its words; why it is unknown
+
+
+def ask_lists(settings: Settings, lists: Sequence[DnsList], address: str) -> list[ListWord]:
+    """Return what lists of addresses say of one; lists that have none of its family are left out.
+
+    Args:
+        settings: of the site.
+        lists: of the policy.
+        address: canonical text, of the Internet.
+    """
+    of_addresses = [one for one in lists if one.enabled and one.of_addresses]
+    return asyncio.run(_all(settings, of_addresses, address))
+
+
+async def _all(settings: Settings, lists: Sequence[DnsList], address: str) -> list[ListWord]:
+    async with open_resolver(settings.dns) as resolver:
+        words = await asyncio.gather(*(_one(one, address, resolver) for one in lists))
+    return [word for word in words if word is not None]
+
+
+async def _one(dns_list: DnsList, address: str, asker: DnsAsker) -> ListWord | None:
+    to_ask = questions([dns_list], DnsblInputs(client=address), NOWHERE, lambda _: True)
+    if not to_ask:
+        return None
+    health = DnsblHealth([dns_list])
+    points = health.due(0.0)
+    answer, *probed = await asyncio.gather(
+        *(asker.ask(one.name, DnsType.A) for one in (to_ask[0], *points))
+    )
+    for point, of_point in zip(points, probed, strict=True):
+        health.heard(point, of_point, 0.0)
+    (state,) = health.states()
+    if state.state is not DnsblState.HEALTHY:
+        return ListWord(list=dns_list.name, state=AddressState.UNKNOWN, say=state.why)
+    match read(to_ask[0], answer):
+        case DnsblFailure(why=why):
+            return ListWord(list=dns_list.name, state=AddressState.UNKNOWN, say=why)
+        case DnsblListing(score=score, say=say) if score > 0:
+            return ListWord(list=dns_list.name, state=AddressState.LISTED, say=say)
+    return ListWord(list=dns_list.name, state=AddressState.CLEAN)

@@ -1,0 +1,48 @@
+"""Who has and had an own address."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from oborona.accounts.account import AccountNetwork, AccountRecord, Customer
+from oborona.accounts.addresses.account_networks import AccountNetworks
+from oborona.accounts.addresses.holders import holders
+from oborona.accounts.incidents.store import IncidentStore
+
+NOW = 1_800_000_000.0
+
+
+def record(name: str, *networks: str) -> AccountRecord:
+    return AccountRecord(
+        id=name,
+        logins=(name,),
+        customer=Customer(id=f"c-{name}"),
+        networks=tuple(AccountNetwork(network=one) for one in networks),
+    )
+
+
+def test_an_address_that_goes_from_one_to_another_has_both_in_its_history(tmp_path: Path) -> None:
+    path = tmp_path / "accounts.db"
+    with IncidentStore(path) as store:
+        store.put([record("joe", "9.1.0.0/28", "9.2.0.0/28")], by="test", now=NOW)
+        store.put([record("joe", "9.2.0.0/28")], by="test", now=NOW + 10)
+        store.put(
+            [record("ann", "9.1.0.0/28"), record("wide", "9.1.0.0/16")], by="test", now=NOW + 20
+        )
+        store.put([record("ann", "9.1.0.0/28")], by="test", now=NOW + 30)  # again: the same time
+        found = [
+            (one.account, one.customer, one.begun, one.ended) for one in holders(store, "9.1.0.7")
+        ]
+        assert sorted(found[:2]) == [
+            ("ann", "c-ann", NOW + 20, 0.0),
+            ("wide", "c-wide", NOW + 20, 0.0),
+        ]
+        assert found[2:] == [("joe", "c-joe", NOW, NOW + 10)]
+        assert holders(store, "9.9.9.9") == []
+        assert store.forget("joe", now=NOW)
+        assert [one.account for one in holders(store, "9.1.0.7")].count("joe") == 0
+    networks = AccountNetworks.of(path)
+    assert [networks.holder(one) for one in ("9.1.0.7", "9.1.3.7", "9.2.0.1", "x")] == [
+        "ann", "wide", "", "",
+    ]  # fmt: skip
+    assert AccountNetworks.of(tmp_path / "none").networks == ()
