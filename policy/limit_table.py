@@ -47,6 +47,7 @@ class LimitCount(StrEnum):
     OCTETS = "octets"  # of messages that were taken
     FIRST_CONTACTS = "first_contacts"  # messages none of whose recipients had mail from the sender
     ADDRESSES = "addresses"  # client addresses of the account, each once a day
+    COUNTRIES = "countries"  # that these are in, each once a day
     SPAM = "spam"  # messages judged to be spam, refused ones included
     COMPLAINTS = "complaints"  # believed words of people that a message was spam
     TRAPS = "traps"  # messages to addresses that no person uses

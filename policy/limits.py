@@ -30,6 +30,7 @@ COUNTED_FOR: Final[Mapping[LimitCount, frozenset[LimitSubject]]] = {
     LimitCount.OCTETS: frozenset(LimitSubject),
     LimitCount.FIRST_CONTACTS: frozenset({LimitSubject.ACCOUNT}),
     LimitCount.ADDRESSES: frozenset({LimitSubject.ACCOUNT}),
+    LimitCount.COUNTRIES: frozenset({LimitSubject.ACCOUNT}),
     LimitCount.SPAM: frozenset({LimitSubject.ACCOUNT, LimitSubject.ADDRESS}),
     LimitCount.COMPLAINTS: frozenset({LimitSubject.ACCOUNT}),
     LimitCount.TRAPS: frozenset({LimitSubject.ACCOUNT}),

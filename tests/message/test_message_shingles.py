@@ -62,7 +62,7 @@ def test_numbers_are_for_ever() -> None:
         "CHECKSUM": 62, "PICTURE": 63, "PICTURE_HASH": 64, "PICTURE_TEXT": 65, "PICTURE_PHONE": 66, "PICTURE_ADDRESS": 67,
         "ENTITY_RECIPIENT": 10, "ENTITY_RECIPIENTS": 11, "AUTHOR": 12, "AUTHOR_DOMAIN": 13, "PROVED_SENDER": 54, "ACCOUNT": 68,
         "COUNTRY": 70, "SENDER_COUNTRY": 71, "SENDER_COUNTRIES": 72, "LANGUAGE": 73, "ACCOUNT_IP": 74, "ACCOUNT_IPS": 75,
-        "FLOW_DESTINATION": 76, "FLOW_DESTINATIONS": 77,
+        "FLOW_DESTINATION": 76, "FLOW_DESTINATIONS": 77, "ACCOUNT_COUNTRY": 78, "ACCOUNT_COUNTRIES": 79,
     }  # fmt: skip
     assert TYPES.keys() == set(ShingleType)
     assert len({row.name for row in TYPES.values()}) == len(TYPES)

@@ -27,6 +27,7 @@ from oborona.types import (
     Client,
     CountedPieces,
     CounterPrefix,
+    Location,
     Metric,
     Shingle,
     Stage,
@@ -363,6 +364,28 @@ async def test_addresses_of_an_account(tmp_path: Path) -> None:
     for last in (1, 2, 3, 3, 3):
         assert (await table.send(1, ip=f"192.0.2.{last}")).answer is ReplyAction.ACCEPT or last == 3
     assert (await table.send(1, ip="192.0.2.1")).code == 550
+
+
+class Atlas:
+    """Where addresses are: each 198.51.100.N in a country of its own, others nowhere."""
+
+    def find(self, address: str) -> Location:
+        """Return where an address is."""
+        net, _, last = address.rpartition(".")
+        return Location(country=f"X{chr(64 + int(last))}" if net == "198.51.100" else "")
+
+
+async def test_countries_of_an_account(tmp_path: Path) -> None:
+    table = Sending(tmp_path, limit("refuse", count="countries", window="day", most="2"))
+    services = table.session._services
+    site = msgspec.structs.replace(services.site, places=Atlas())
+    table.session._services = msgspec.structs.replace(services, site=site)
+    for ip in ("198.51.100.1", "192.0.2.1", "192.0.2.2", "198.51.100.2", "198.51.100.3"):
+        assert (await table.send(1, ip=ip)).answer is ReplyAction.ACCEPT  # counted once answered
+    assert (await table.send(1, ip="198.51.100.1", login="bob")).answer is ReplyAction.ACCEPT
+    told = await table.send(1, ip="198.51.100.1")
+    assert told.code == 550
+    assert told.text.startswith("Too many countries of this account")
 
 
 async def test_what_is_held_for_its_content_stays_so(tmp_path: Path) -> None:

@@ -22,7 +22,7 @@ _number: Final = int.from_bytes
 _OWN: Final = (1 << 64) - 1 & ~PAIR_MASK  # of a pair's hash: what is not its U's
 
 MIN_KEY: Final = 16  # octets of the secret: 128 bits cannot be tried
-LAST_TYPE: Final = 77  # the highest number that is given or set aside
+LAST_TYPE: Final = 79  # the highest number that is given or set aside
 
 
 class ShingleType(IntEnum):
@@ -104,6 +104,8 @@ class ShingleType(IntEnum):
     ACCOUNT_IPS = 75
     FLOW_DESTINATION = 76
     FLOW_DESTINATIONS = 77
+    ACCOUNT_COUNTRY = 78
+    ACCOUNT_COUNTRIES = 79
 
 
 class ShingleTypeInfo(NamedTuple):
@@ -304,6 +306,12 @@ TYPES: Final[dict[ShingleType, ShingleTypeInfo]] = {
     ),
     ShingleType.ACCOUNT_IPS: ShingleTypeInfo(
         "AccountIps", "unique pairs", "client addresses per login"
+    ),
+    ShingleType.ACCOUNT_COUNTRY: ShingleTypeInfo(
+        "AccountCountry", "unique pairs", "login and country of the client's address"
+    ),
+    ShingleType.ACCOUNT_COUNTRIES: ShingleTypeInfo(
+        "AccountCountries", "unique pairs", "countries of client addresses per login"
     ),
     ShingleType.FLOW_DESTINATION: ShingleTypeInfo(
         "FlowDestination", "unique pairs", "address of a machine of ours and where it sent mail"

@@ -177,7 +177,7 @@ def envelope_shingles(
     }
     return CountedPieces(
         shingles=tuple(collected),
-        pairs=unique_pairs.envelope_pairs(envelope, hasher),
+        pairs=unique_pairs.envelope_pairs(envelope, hasher, location),
         vouched=unique_pairs.known_authors_key(envelope.client.ip, hasher),
     )
 

@@ -44,9 +44,16 @@ _KNOWN: Final = b"known "  # begins what no address does
 MAX_CONTACTS: Final = 4  # pairs that tell whether a recipient knows the sender: a read each
 
 
-def envelope_pairs(envelope: Envelope, hasher: Hasher) -> tuple[UniquePair, ...]:
-    """Return the pairs that are known before the message comes: senders per client address, and
-    addresses per account.
+def envelope_pairs(
+    envelope: Envelope, hasher: Hasher, location: Location
+) -> tuple[UniquePair, ...]:
+    """Return the pairs that are known before the message comes: senders per client address,
+    addresses and countries per account.
+
+    Args:
+        envelope: as far as it is known.
+        hasher: holds the site's secret.
+        location: of the client.
     """
     if not envelope.client.ip:
         return ()
@@ -58,6 +65,11 @@ def envelope_pairs(envelope: Envelope, hasher: Hasher) -> tuple[UniquePair, ...]
         login = _octets(envelope.login.lower())
         home = _octets(client_home(envelope.client.ip))
         pairs += hasher.pairs(ShingleType.ACCOUNT_IP, ShingleType.ACCOUNT_IPS, [login], [home])
+        if location.country:
+            country = location.country.encode()
+            pairs += hasher.pairs(
+                ShingleType.ACCOUNT_COUNTRY, ShingleType.ACCOUNT_COUNTRIES, [login], [country]
+            )
     return tuple(pairs)
 
 
@@ -109,7 +121,7 @@ def pairs(
         location: of the client.
         identity: sent it, as far as it was proved.
     """
-    result = list(envelope_pairs(envelope, hasher))
+    result = list(envelope_pairs(envelope, hasher, location))
 
     def add(
         pair_type: ShingleType,

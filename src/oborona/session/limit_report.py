@@ -33,6 +33,7 @@ _WORDS: Final[Mapping[LimitCount, str]] = {
     LimitCount.OCTETS: "Too much mail",
     LimitCount.FIRST_CONTACTS: "Too many messages to new recipients",
     LimitCount.ADDRESSES: "Too many client addresses",
+    LimitCount.COUNTRIES: "Too many countries",
     LimitCount.SPAM: "Too many messages that look like spam",
     LimitCount.COMPLAINTS: "Too many complaints about mail",
     LimitCount.TRAPS: "Too much mail",  # no answer may tell which addresses are traps

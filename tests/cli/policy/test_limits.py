@@ -47,6 +47,13 @@ count = "addresses"
 window = "day"
 limit = 2
 then = "alert"
+[[limit]]
+name = "COUNTRIES"
+each = "account"
+count = "countries"
+window = "day"
+limit = 2
+then = "alert"
 """
 
 
@@ -67,6 +74,7 @@ class Past:
         ip: str = "192.0.2.1",
         verdict: Action = Action.ACCEPT,
         own: bool = False,
+        country: str | None = None,
         findings: Sequence[Finding] = (),
     ) -> None:
         at = self._now - ago_s
@@ -83,7 +91,7 @@ class Past:
                 recipients=tuple(f"r{number}@b.example" for number in range(recipients)),
                 login=login,
                 size=1_000,
-                facts={"outgoing": own or bool(login)},
+                facts={"outgoing": own or bool(login), "client.country": country},
                 findings=tuple(findings),
             )
         )
@@ -158,6 +166,14 @@ def test_addresses_are_counted_once_a_day_and_strangers_are_not(tmp_path: Path) 
     found = past.tried(tmp_path)
     assert found["NETWORKS"]["messages"] == 2
     assert found["outgoing"] == 6
+
+
+def test_countries_are_those_of_the_time(tmp_path: Path) -> None:
+    past = Past()
+    for number, country in enumerate(("DE", "DE", None, "FR", "US", "US", "DE")):
+        past.sent(1_000 - number, country=country)
+    found = past.tried(tmp_path)["COUNTRIES"]
+    assert (found["messages"], found["highest"]) == (2, 3)
 
 
 def test_what_the_journal_does_not_have_is_said(tmp_path: Path) -> None:

@@ -178,4 +178,21 @@ CASES = {
         differ=(mail(envelope=sent(ip=HERE, login="ann")), mail(envelope=sent(ip=HERE, login="ann@a.example"))),
         none=(mail(envelope=sent(ip=HERE)), mail(envelope=sent(login="ann"))),
     ),
+    ShingleType.ACCOUNT_COUNTRY: Case(
+        same=(
+            mail(envelope=sent(ip=HERE, login="ann"), location=GERMANY),
+            mail(envelope=sent("e@e.example", ip=THERE, login="ANN"), location=Location(country="DE", as_number=64496)),
+        ),
+        differ=(
+            mail(envelope=sent(ip=HERE, login="ann"), location=GERMANY),
+            mail(envelope=sent(ip=HERE, login="ann"), location=RUSSIA),
+            mail(envelope=sent(ip=HERE, login="eve"), location=GERMANY),
+        ),
+        none=(mail(envelope=sent(ip=HERE), location=GERMANY), mail(envelope=sent(ip=HERE, login="ann")), mail(envelope=sent(login="ann"), location=GERMANY)),
+    ),
+    ShingleType.ACCOUNT_COUNTRIES: Case(
+        same=(mail(envelope=sent(ip=HERE, login="ann"), location=GERMANY), mail(envelope=sent(ip=THERE, login="ANN"), location=RUSSIA)),
+        differ=(mail(envelope=sent(ip=HERE, login="ann"), location=GERMANY), mail(envelope=sent(ip=HERE, login="ann@a.example"), location=GERMANY)),
+        none=(mail(envelope=sent(ip=HERE), location=GERMANY), mail(envelope=sent(ip=HERE, login="ann"))),
+    ),
 }  # fmt: skip

@@ -34,11 +34,17 @@ PLACES: Final[Mapping[LimitCount, NumberPlace]] = {
     LimitCount.OCTETS: NumberPlace(CounterPrefix.OCTETS, Metric.SEEN),
     LimitCount.FIRST_CONTACTS: NumberPlace(CounterPrefix.FIRST, Metric.SEEN),
     LimitCount.ADDRESSES: NumberPlace(CounterPrefix.OUT, Metric.SEEN),
+    LimitCount.COUNTRIES: NumberPlace(CounterPrefix.OUT, Metric.SEEN),
     LimitCount.SPAM: NumberPlace(CounterPrefix.OUT, Metric.SPAM),
     LimitCount.COMPLAINTS: NumberPlace(CounterPrefix.OUT, Metric.COMPLAINTS),
     LimitCount.TRAPS: NumberPlace(CounterPrefix.OUT, Metric.TRAPS),
 }
 _PLACES: Final = [*PLACES.values()]
+DISTINCT: Final[Mapping[LimitCount, ShingleType]] = {
+    LimitCount.ADDRESSES: ShingleType.ACCOUNT_IPS,
+    LimitCount.COUNTRIES: ShingleType.ACCOUNT_COUNTRIES,
+}
+"""What counts different ones of an account, each once a day."""
 REFUSING: Final = frozenset({LimitAction.TEMPFAIL, LimitAction.REFUSE})
 """What can be told at MAIL FROM."""
 
@@ -47,7 +53,7 @@ class LimitPiece(NamedTuple):
     """A piece of a message that some limits are read for."""
 
     each: LimitSubject
-    addresses: bool  # what is counted of it are its client addresses
+    distinct: ShingleType | None  # that counts different ones of the account; None: itself
 
     def shingle(self, envelope: Envelope, hasher: Hasher) -> Shingle | None:
         """Return the piece of a message; None where it has none.
@@ -56,10 +62,10 @@ class LimitPiece(NamedTuple):
             envelope: of the message.
             hasher: holds the site's secret.
         """
-        if not self.addresses:
+        if self.distinct is None:
             return subject_shingle(self.each, envelope, hasher)
         login = envelope.login.lower()
-        return hasher.shingle(ShingleType.ACCOUNT_IPS, login) if login else None
+        return hasher.shingle(self.distinct, login) if login else None
 
 
 class PlannedLimit(NamedTuple):
@@ -93,7 +99,7 @@ class LimitReads:
         planned: list[PlannedLimit] = []
         for limit in limits:
             place = PLACES[limit.count]
-            wanted = LimitPiece(limit.each, limit.count is LimitCount.ADDRESSES)
+            wanted = LimitPiece(limit.each, DISTINCT.get(limit.count))
             piece = pieces.setdefault(wanted, len(pieces))
             reads.setdefault(place.prefix, {})[piece] = None
             planned.append(

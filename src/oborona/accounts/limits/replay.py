@@ -19,12 +19,13 @@ from oborona.accounts.limits.reader import read_limits
 from oborona.accounts.limits.subjects import facts_of, subject_shingle
 from oborona.counters.memory import MemoryCounters
 from oborona.message.hashing import Hasher
+from oborona.message.shingles import NOWHERE
 from oborona.message.unique_pairs import envelope_pairs
 from oborona.policy.accounting import record_sent
 from oborona.policy.limit_table import LimitCount, LimitSubject
 from oborona.policy.load import Policy
 from oborona.policy.local_clients import is_program
-from oborona.types import Action, Amounts, CountedPieces, CounterPrefix, Envelope
+from oborona.types import Action, Amounts, CountedPieces, CounterPrefix, Envelope, Location
 
 NOT_REPLAYED: Final = frozenset(
     {LimitCount.FIRST_CONTACTS, LimitCount.COMPLAINTS, LimitCount.TRAPS}
@@ -73,6 +74,7 @@ class LimitReplay:
         reference: str,
         *,
         taken: bool,
+        location: Location = NOWHERE,
     ) -> None:
         """Try the limits on a message, and count it.
 
@@ -83,6 +85,7 @@ class LimitReplay:
             at: Unix seconds; not before that of the message before.
             reference: of the message.
             taken: by the mail server.
+            location: of the client.
         """
         if not self._policy.outgoing.leaves(envelope):
             return
@@ -110,7 +113,7 @@ class LimitReplay:
                     for subject, shingle in shingles.items()
                     if subject in (LimitSubject.ACCOUNT, LimitSubject.ADDRESS)
                 ),
-                pairs=envelope_pairs(envelope, _HASHER),
+                pairs=envelope_pairs(envelope, _HASHER, location),
             )
             amounts = Amounts(seen=1, spam=int(action in _SPAM))
             self._counters.add(seen, amounts, at, CounterPrefix.OUT)

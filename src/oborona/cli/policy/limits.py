@@ -21,12 +21,13 @@ from oborona.counters.window import DAY_S, DAYS
 from oborona.ident import to_text
 from oborona.journal.entry import JournalEntry
 from oborona.journal.queries import JournalReader
+from oborona.message.shingles import NOWHERE
 from oborona.policy.limit_table import LimitAction
 from oborona.policy.limits import Limit
 from oborona.policy.load import Policy
 from oborona.policy.outgoing_table import OutgoingOutcome
 from oborona.session.limit_report import PASSED
-from oborona.types import Client, Envelope
+from oborona.types import Client, Envelope, Location
 
 SENDERS: Final = 5  # of each limit that are named
 _NOT_TAKEN: Final = (f", {LimitAction.REFUSE}", f", {LimitAction.TEMPFAIL}")
@@ -84,6 +85,7 @@ async def _replayed(context: CliContext, policy: Policy, start: float) -> LimitR
                     entry.time,
                     to_text(entry.id),
                     taken=_taken(entry, envelope, policy),
+                    location=_location(entry),
                 )
     return replay
 
@@ -98,6 +100,12 @@ def _envelope(entry: JournalEntry) -> Envelope:
         login=entry.login,
         own=bool(entry.facts.get("outgoing")),
     )
+
+
+def _location(entry: JournalEntry) -> Location:
+    """Return where the client was, as it was known when the message came."""
+    country = entry.facts.get("client.country")
+    return Location(country=country) if isinstance(country, str) else NOWHERE
 
 
 def _taken(entry: JournalEntry, envelope: Envelope, policy: Policy) -> bool:
