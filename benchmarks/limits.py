@@ -25,11 +25,13 @@ from typing import Final
 
 ROOT: Final = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))  # started as a script, from anywhere
+from oborona.accounts.directory import AccountDirectory  # noqa: E402
 from oborona.accounts.limits.decision import MessageAmounts, rule_on_limits  # noqa: E402
 from oborona.accounts.limits.memory import LimitMemory  # noqa: E402
 from oborona.accounts.limits.plan import LimitPlan  # noqa: E402
 from oborona.accounts.limits.reader import read_limits  # noqa: E402
 from oborona.accounts.limits.subjects import facts_of, subject_shingle  # noqa: E402
+from oborona.accounts.sending_account import SendingAccount  # noqa: E402
 from oborona.counters.store import LmdbCounters  # noqa: E402
 from oborona.counters.window import DAY_S  # noqa: E402
 from oborona.counters.writer import LmdbCounterWriter  # noqa: E402
@@ -48,7 +50,12 @@ HASHER: Final = Hasher(b"k" * 32)
 # what the scan of a message has read anyway
 _PIECES: Final = tuple(
     Shingle(int(kind), 1)
-    for kind in (ShingleType.ACCOUNT, ShingleType.ACCOUNT_IPS, ShingleType.CLIENT_IP)
+    for kind in (
+        ShingleType.ACCOUNT,
+        ShingleType.ACCOUNT_IPS,
+        ShingleType.ACCOUNT_COUNTRIES,
+        ShingleType.CLIENT_IP,
+    )
 )
 SCANNED: Final = MessageCounts(_PIECES, [[[0] * len(Metric) for _ in Window]] * len(_PIECES))
 
@@ -77,6 +84,14 @@ class LimitsBench:
 
     def __init__(self, folder: Path) -> None:
         self.plan = LimitPlan(load_policy(ROOT / "etc/policy.d", SCHEMA).limits)
+        self.accounts = AccountDirectory()
+        self.accounts.learn(
+            (
+                SendingAccount(id=f"a{n}", rating=100, logins=(f"u{n}@firm{n % 5}.example",))
+                for n in range(ACCOUNTS)
+            ),
+            anew=True,
+        )
         self.writer = LmdbCounterWriter(folder, doorkeeper_bytes=0, report=lambda _: None)
         self.counters = LmdbCounters(folder, "worker-1", environment=self.writer.environment)
 
@@ -88,19 +103,20 @@ class LimitsBench:
 
     def count(self, envelope: Envelope, now: float) -> None:
         """Count one message that is taken."""
-        shingles = (subject_shingle(each, envelope, HASHER) for each in self.plan.subjects)
+        known = self.accounts
+        shingles = (subject_shingle(each, envelope, HASHER, known) for each in self.plan.subjects)
         subjects = tuple(shingle for shingle in shingles if shingle is not None)
         record_sent(subjects, len(envelope.recipients), 4_000, self.counters, now=now)
 
     async def ask(self, memory: LimitMemory, envelope: Envelope) -> None:
         """Read and decide the limits of one message."""
         readings = await read_limits(
-            memory, self.plan.whole, envelope, HASHER, self.counters, NOW, SCANNED
+            memory, self.plan.whole, envelope, HASHER, self.counters, self.accounts, NOW, SCANNED
         )
         rule_on_limits(
             readings,
             MessageAmounts(recipients=len(envelope.recipients), octets=4_000),
-            facts_of(envelope),
+            facts_of(envelope, self.accounts, NOW),
         )
 
 

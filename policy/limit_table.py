@@ -35,7 +35,9 @@ class LimitSubject(StrEnum):
 
     ACCOUNT = "account"  # of one login
     DOMAIN = "domain"  # of all logins of one domain together
+    CUSTOMER = "customer"  # of all accounts that one customer answers for
     ADDRESS = "address"  # of one client address, with a login or without
+    NETWORK = "network"  # of the narrowest network of an account around the client
     ALL = "all"  # of all our people and machines together
 
 
@@ -87,8 +89,9 @@ class LimitTable(msgspec.Struct, frozen=True, kw_only=True):
         Annotated[
             LimitSubject,
             Meta(
-                description="Whose mail is added up: of one login, of the logins of a domain "
-                "together, of one client address, or of all of ours."
+                description="Whose mail is added up: of one login, of the logins of a domain, or "
+                "the accounts of a customer, together, of one client address, of an account's "
+                "network, or of all of ours."
             ),
         ]
         | UnsetType
@@ -115,7 +118,7 @@ class LimitTable(msgspec.Struct, frozen=True, kw_only=True):
                 le=MAX_AMOUNT,
                 description="So much is allowed; what goes beyond passes the limit. A text is a "
                 "formula: a number of login, domain, client.ip, sender, recipients, usual, "
-                "age_days.",
+                "age_days, trusted, rating, age, customer.",
                 extra={
                     "allowed": 'a number, or a formula in quotes, such as "max(200, 5 * usual)"'
                 },

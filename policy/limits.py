@@ -49,6 +49,10 @@ class LimitFacts(msgspec.Struct, kw_only=True):
     client_ip: str = ""
     sender: str = ""
     recipients: int = 0
+    trusted: bool | None = None
+    rating: int | None = None
+    age: float | None = None
+    customer: str | None = None
     usual: float = 0.0
     age_days: int = 0
 
@@ -88,6 +92,40 @@ LIMIT_FACTS: Final = (
         stage=Stage.SENDER,
         doc="recipients of this message; 0 before they are named",
         example=3,
+    ),
+    Fact(
+        name="trusted",
+        type=bool,
+        stage=Stage.SENDER,
+        doc="a person trusts the account; none where the account is not known",
+        example=True,
+        optional=True,
+    ),
+    Fact(
+        name="rating",
+        type=int,
+        stage=Stage.SENDER,
+        doc="rating of the account, as it was rated last; none where it is not known",
+        unit="0 to 100",
+        example=85,
+        optional=True,
+    ),
+    Fact(
+        name="age",
+        type=float,
+        stage=Stage.SENDER,
+        doc="days since the account was made; none where nobody knows when that was",
+        unit="days",
+        example=400.5,
+        optional=True,
+    ),
+    Fact(
+        name="customer",
+        type=str,
+        stage=Stage.SENDER,
+        doc="id of the customer who answers for the account; none where nobody is known to",
+        example="firm-17",
+        optional=True,
     ),
     Fact(
         name="usual",
@@ -172,7 +210,7 @@ def _formula(fields: Fields) -> SingleExpression:
     first = most.value(LimitFacts())
     if first is None or not first >= 1:
         raise refuse(
-            f"limit {fields['name'].value}: limit: who has no past could send nothing; write "
+            f"limit {fields['name'].value}: limit: who has no past, or is not known, could send nothing; write "
             f'a floor, such as "max(200, 5 * usual)"',
             fields["limit"].place,
         )

@@ -51,6 +51,19 @@ def test_a_table_becomes_a_limit(tmp_path: Path) -> None:
     assert not limit.excused(LimitFacts(login="ann@firm.example", client_ip="198.51.100.1"))
 
 
+def test_formulas_name_the_account(tmp_path: Path) -> None:
+    formula = "200 if trusted or (rating >= 70 and age > 30) else 50"
+    text = f"[[limit]]\nname = 'A'\nlimit = '{formula}'\nunless = \"customer == 'firm'\"\n{REST}\n"
+    (limit,) = limits(tmp_path, text)
+    assert not limit.asks_past
+    assert limit.most(LimitFacts()) == 50
+    assert limit.most(LimitFacts(trusted=True)) == 200
+    assert limit.most(LimitFacts(trusted=False, rating=90, age=31.0)) == 200
+    assert limit.most(LimitFacts(rating=90)) == 50
+    assert limit.excused(LimitFacts(customer="firm"))
+    assert not limit.excused(LimitFacts())
+
+
 def test_a_number_asks_for_no_past(tmp_path: Path) -> None:
     (limit,) = limits(tmp_path, f"[[limit]]\nname = 'A'\nlimit = 30\n{REST}\n")
     assert limit.most(LimitFacts()) == 30
@@ -75,17 +88,18 @@ def test_every_fact_can_be_named(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ("limit = '5 * usual'", "who has no past could send nothing"),
-        ("limit = '0'", "who has no past could send nothing"),
-        ("limit = '10 / age_days'", "who has no past could send nothing"),
+        ("limit = '5 * usual'", "who has no past, or is not known, could send"),
+        ("limit = '0'", "who has no past, or is not known, could send"),
+        ("limit = '10 / age_days'", "who has no past, or is not known, could send"),
         ("limit = '-1'", "who has no past"),
         ("limit = -1", "limit"),
         ("limit = nan", "limit"),
         ("limit = 1e13", "limit"),
         ("limit = true", "limit"),
         ("limit = 'login'", "a number"),
-        ("limit = 'trusted'", "unknown fact trusted"),
-        ("limit = 'max(1, rating)'", "unknown fact rating"),
+        ("limit = 'karma'", "unknown fact karma"),
+        ("limit = '10 * age'", "floor"),
+        ("limit = 'max(1, rating)'", "not known, could"),
         ("limit = 'count[Account].day.seen'", "unknown shingle type"),
         ("limit = 'max(200, 5 * usul)'", "unknown fact usul; did you mean usual"),
         ("limit = 'max(200,'", "limit A: limit:"),
@@ -96,7 +110,7 @@ def test_every_fact_can_be_named(tmp_path: Path) -> None:
         ("limit = 1\nunless = 'usual'", "condition"),
         ("limit = 1\nunless = 'fired(X)'", "limit A: unless:"),
         ("limit = 1\nunless = \"found('hidden-text')\"", "limit A: unless:"),
-        ("limit = 1\neach = 'customer'", "each"),
+        ("limit = 1\neach = 'person'", "each"),
         ("limit = 1\ncount = 'bounces'", "count"),
         ("limit = 1\nwindow = 'week'", "window"),
         ("limit = 1\nthen = 'slow'", "then"),

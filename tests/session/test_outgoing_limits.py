@@ -11,7 +11,9 @@ from typing import Final
 import msgspec
 import pytest
 
+from oborona.accounts.directory import AccountDirectory
 from oborona.accounts.excess import Excess, check_excess, parse_excess
+from oborona.accounts.sending_account import SendingAccount
 from oborona.counters.memory import MemoryCounters
 from oborona.counters.window import DAY_S, Timeline
 from oborona.doors.raw_message import RawMessage
@@ -364,6 +366,56 @@ async def test_addresses_of_an_account(tmp_path: Path) -> None:
     for last in (1, 2, 3, 3, 3):
         assert (await table.send(1, ip=f"192.0.2.{last}")).answer is ReplyAction.ACCEPT or last == 3
     assert (await table.send(1, ip="192.0.2.1")).code == 550
+
+
+FIRM: Final = AccountDirectory()
+FIRM.learn(
+    (
+        SendingAccount(
+            id=name, customer="firm", rating=rating, logins=(name,), networks=(f"192.0.2.{net}/28",)
+        )
+        for name, rating, net in (("ann", 90, 0), ("bob", 20, 16))
+    ),
+    anew=True,
+)
+
+
+def of_the_firm(folder: Path, rules: str) -> Sending:
+    """Return sessions of a site whose accounts are known."""
+    table = Sending(folder, rules)
+    services = table.session._services
+    table.session._services = msgspec.structs.replace(services, known_accounts=FIRM)
+    return table
+
+
+async def test_a_customers_accounts_share_one(tmp_path: Path) -> None:
+    spam = limit("alert", name="B", count="spam", most="100")
+    table = of_the_firm(tmp_path, limit("refuse", each="customer") + spam)
+    assert (await table.send(2, login="ann")).answer is ReplyAction.ACCEPT
+    assert (await table.send(1, login="bob")).answer is ReplyAction.ACCEPT
+    assert (await table.send(9, login="joe")).answer is ReplyAction.ACCEPT  # of no customer
+    told = await table.send(1, login="", ip="192.0.2.18")  # a machine of Bob's
+    assert told.code == 550
+    assert told.text.startswith("Too many recipients of this customer")
+    assert (await table.send(1, login="ann")).code == 550
+
+
+async def test_a_network_of_an_account_shares_one(tmp_path: Path) -> None:
+    table = of_the_firm(tmp_path, limit("refuse", each="network"))
+    assert (await table.send(3, login="ann", ip="192.0.2.1")).answer is ReplyAction.ACCEPT
+    assert (await table.send(1, login="ann", ip="192.0.2.17")).answer is ReplyAction.ACCEPT
+    assert (await table.send(9, login="ann", ip="198.51.100.1")).answer is ReplyAction.ACCEPT
+    told = await table.send(1, login="joe", ip="192.0.2.2")
+    assert told.code == 550
+    assert told.text.startswith("Too many recipients of your network")
+
+
+async def test_formulas_know_the_account(tmp_path: Path) -> None:
+    most = '"100 if rating >= 70 else 1"'
+    table = of_the_firm(tmp_path, limit("refuse", most=most, more="unless = \"customer == 'vip'\""))
+    assert (await table.send(2, login="ann")).answer is ReplyAction.ACCEPT
+    assert (await table.send(2, login="bob")).code == 550
+    assert (await table.send(2, login="joe")).code == 550  # nothing is known of him
 
 
 class Atlas:

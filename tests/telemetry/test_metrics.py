@@ -14,7 +14,7 @@ import yaml
 from prometheus_client import Metric
 from prometheus_client.parser import text_string_to_metric_families
 
-from oborona.accounts import blocked_logins
+from oborona.accounts import followed_accounts
 from oborona.daemon import listeners as entrances
 from oborona.daemon import supervised_process, worker
 from oborona.daemon.alarm import alarm
@@ -205,8 +205,8 @@ def count_worker(number: int, *, healthy: bool) -> None:
     trapping.TRAPS.inc("failed")
     pins.PINS.replace({("good",): 1, ("unknown",): 0, ("poor",): 0, ("bad",): 2})
     pins.STALE.set(not healthy)
-    blocked_logins.BANS.replace({("banned",): 2, ("limited",): 1})
-    blocked_logins.STALE.set(not healthy)
+    followed_accounts.BANS.replace({("banned",): 2, ("limited",): 1})
+    followed_accounts.STALE.set(not healthy)
     handover.DELIVERIES.inc("accept", "2xx", by=7)
     handover.DELIVERIES.inc("unjudged", "4xx")
     handover.NEXT_HOP.inc("connect", "lost")

@@ -13,7 +13,7 @@ from typing import Final
 
 import msgspec
 
-from oborona.accounts import blocked_logins
+from oborona.accounts import followed_accounts
 from oborona.daemon import listeners, supervised_process, worker
 from oborona.daemon.alarm import alarm
 from oborona.daemon.flows import follower as flows
@@ -81,8 +81,8 @@ OF_WORKER: Final = (
     signatures.STALE,
     pins.PINS,
     pins.STALE,
-    blocked_logins.BANS,
-    blocked_logins.STALE,
+    followed_accounts.BANS,
+    followed_accounts.STALE,
 )
 OF_SERVICE: Final = (
     supervised_process.SERVES,

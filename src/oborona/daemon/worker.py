@@ -25,8 +25,8 @@ from typing import Final, Protocol
 import uvloop
 
 from oborona import secret, state_files
-from oborona.accounts.blocked_logins import FollowedBlocks
 from oborona.accounts.excess_spool import ExcessSpool
+from oborona.accounts.followed_accounts import FollowedAccounts
 from oborona.config import Settings
 from oborona.daemon.alarm.campaigns import CampaignSightings, campaign_sighting
 from oborona.daemon.exit_stack import LoggingExitStack
@@ -144,7 +144,7 @@ class WorkerProcess:
         self._final = FollowedFinalModel.of_site(state, SCHEMA)
         self._signatures = FollowedSignatures(state / state_files.SIGNATURES)
         self._pins = FollowedPins(state / state_files.PINS)
-        self._blocks = FollowedBlocks(state / state_files.ACCOUNTS)
+        self._accounts = FollowedAccounts(state / state_files.ACCOUNTS)
         self._persons = FollowedPersons(state / state_files.PERSONS)
         self._contacts = ContactLearner(state / state_files.PERSONS, settings.personal.contacts)
         self._policy = FollowedPolicy(
@@ -241,7 +241,8 @@ class WorkerProcess:
                 numbers=numbers,
                 signing_key=keys.signature,
                 clock=time.time,
-                accounts=self._blocks,
+                accounts=self._accounts,
+                known_accounts=self._accounts.directory,
                 excess=ExcessSpool(self._state / state_files.EXCESSES),
                 new_inquiry=asking.inquirer,
                 own=asking.is_own,
@@ -290,7 +291,7 @@ class WorkerProcess:
                         self._places.watch(),
                         self._signatures.watch(),
                         self._pins.watch(),
-                        self._blocks.watch(),
+                        self._accounts.watch(),
                         self._persons.watch(),
                         self._contacts.watch(),
                         self._final.watch(),
@@ -311,8 +312,8 @@ class WorkerProcess:
         await self._persons.look()
         closings.add(self._pins.close, "the store of manual overrides can't be closed")
         self._pins.look()
-        closings.add(self._blocks.close, "the file of accounts can't be closed")
-        self._blocks.look()
+        closings.add(self._accounts.close, "the file of accounts can't be closed")
+        self._accounts.look()
         closings.add(self._signatures.close, "the last hits of signatures may be lost")
         self._signatures.begin(self._policy.current.signatures)
         self._final.begin()

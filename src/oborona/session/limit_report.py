@@ -41,7 +41,9 @@ _WORDS: Final[Mapping[LimitCount, str]] = {
 _WHOSE: Final[Mapping[LimitSubject, str]] = {
     LimitSubject.ACCOUNT: "of this account",
     LimitSubject.DOMAIN: "of this domain",
+    LimitSubject.CUSTOMER: "of this customer",
     LimitSubject.ADDRESS: "of your address",
+    LimitSubject.NETWORK: "of your network",
     LimitSubject.ALL: "of all accounts here",
 }
 

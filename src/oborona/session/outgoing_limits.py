@@ -113,7 +113,8 @@ async def check_message(
 def sent_by(services: SessionServices, envelope: Envelope, policy: Policy) -> tuple[Shingle, ...]:
     """Return under what an outgoing message that is taken is counted."""
     hasher, subjects = services.site.hasher, services.limits.plan(policy).subjects
-    shingles = (subject_shingle(subject, envelope, hasher) for subject in subjects)
+    known = services.known_accounts
+    shingles = (subject_shingle(subject, envelope, hasher, known) for subject in subjects)
     return tuple(shingle for shingle in shingles if shingle is not None)
 
 
@@ -126,12 +127,13 @@ async def _ruling(
     known: MessageCounts | None = None,
 ) -> LimitRuling:
     """Return what some limits make of a message; never raises."""
-    memory, hasher = services.limits, services.site.hasher
+    memory, hasher, accounts = services.limits, services.site.hasher, services.known_accounts
     try:
         readings = await read_limits(
-            memory, wanted, envelope, hasher, services.site.counters, now, known
+            memory, wanted, envelope, hasher, services.site.counters, accounts, now, known
         )
-        ruling = rule_on_limits(readings, adds, facts_of(envelope), program=is_program(envelope))
+        facts = facts_of(envelope, accounts, now)
+        ruling = rule_on_limits(readings, adds, facts, program=is_program(envelope))
     except StoreError as error:
         if not memory.blind:
             memory.blind = True

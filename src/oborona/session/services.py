@@ -10,6 +10,7 @@ import msgspec
 from oborona.accounts.account import AccountBlock
 from oborona.accounts.excess import Excess, ExcessSink
 from oborona.accounts.limits.memory import LimitMemory
+from oborona.accounts.sending_account import KnownAccounts, NoAccounts
 from oborona.config import WorkerSettings
 from oborona.feedback.events.model import FeedbackEvent
 from oborona.ident import JournalIdGenerator
@@ -95,6 +96,7 @@ class SessionServices(msgspec.Struct, frozen=True, kw_only=True):
     own: Callable[[str, str], bool]
     clock: Callable[[], float]  # Unix seconds
     accounts: BlockedAccounts = NobodyBlocked()
+    known_accounts: KnownAccounts = NoAccounts()  # by what limits and their formulas ask
     # counts signatures that were found
     signed: Callable[[Iterable[Signature], float], None] = lambda _found, _now: None
     late: Callable[[int, Scan], None] = lambda _ident, _scan: (

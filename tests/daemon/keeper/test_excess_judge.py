@@ -113,7 +113,7 @@ async def test_a_site_that_has_imported_nobody_has_incidents_and_bans_nobody(
     await site.judge().step()
     assert site.found() == [("joe", 1)]
     with IncidentStore(tmp_path / state_files.ACCOUNTS) as store:
-        assert store.blocked(NOW).blocks == {}
+        assert store.blocked(NOW) == {}
 
 
 @contextmanager

@@ -43,15 +43,23 @@ class AccountNetworks:
 
     def holder(self, address: str) -> str:
         """Return the account of the narrowest network around an address; "" = nobody's."""
+        narrowest = self.narrowest(address)
+        return narrowest[1] if narrowest else ""
+
+    def narrowest(self, address: str) -> tuple[str, str] | None:
+        """Return the narrowest network around an address, canonical text, and its account; None:
+        it is nobody's.
+        """
         at = plain(address)
         if at is None:
-            return ""
+            return None
         for version, length in self._lengths:
             if version == at.version:
-                account = self._accounts.get(network_around(address, length))
+                around = network_around(address, length)
+                account = self._accounts.get(around)
                 if account is not None:
-                    return account
-        return ""
+                    return str(around), account
+        return None
 
 
 def network_around(address: str, length: int) -> Network:

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 
 from oborona.accounts.limits.subjects import subject_shingle
+from oborona.accounts.sending_account import KnownAccounts
 from oborona.message.hashing import Hasher, ShingleType
 from oborona.policy.limit_table import LimitAction, LimitCount, LimitSubject, LimitWindow
 from oborona.policy.limits import Limit
@@ -45,6 +46,8 @@ DISTINCT: Final[Mapping[LimitCount, ShingleType]] = {
     LimitCount.COUNTRIES: ShingleType.ACCOUNT_COUNTRIES,
 }
 """What counts different ones of an account, each once a day."""
+_SCANNED: Final = (LimitSubject.ACCOUNT, LimitSubject.ADDRESS)
+"""Whose own pieces a message has: the others are limits' alone, of the same types."""
 REFUSING: Final = frozenset({LimitAction.TEMPFAIL, LimitAction.REFUSE})
 """What can be told at MAIL FROM."""
 
@@ -55,15 +58,23 @@ class LimitPiece(NamedTuple):
     each: LimitSubject
     distinct: ShingleType | None  # that counts different ones of the account; None: itself
 
-    def shingle(self, envelope: Envelope, hasher: Hasher) -> Shingle | None:
+    @property
+    def scanned(self) -> bool:
+        """Whether a scan reads it, as the only piece of its type."""
+        return self.distinct is not None or self.each in _SCANNED
+
+    def shingle(
+        self, envelope: Envelope, hasher: Hasher, accounts: KnownAccounts
+    ) -> Shingle | None:
         """Return the piece of a message; None where it has none.
 
         Args:
             envelope: of the message.
             hasher: holds the site's secret.
+            accounts: of the site.
         """
         if self.distinct is None:
-            return subject_shingle(self.each, envelope, hasher)
+            return subject_shingle(self.each, envelope, hasher, accounts)
         login = envelope.login.lower()
         return hasher.shingle(self.distinct, login) if login else None
 
@@ -89,7 +100,8 @@ class LimitReads:
 
     Attributes:
         pieces: of a message that are read, each once.
-        reads: prefixes, each with its number and the places of its pieces.
+        reads: prefixes, each with the places of its pieces.
+        scanned: prefixes of which a scan has read all that is wanted.
         limits: with their numbers' places.
     """
 
@@ -115,6 +127,11 @@ class LimitReads:
         self.pieces = tuple(pieces)
         self.reads = tuple((prefix, tuple(of)) for prefix, of in reads.items())
         self.limits = tuple(planned)
+        self.scanned = frozenset(
+            prefix
+            for prefix, of in self.reads
+            if prefix is CounterPrefix.OUT and all(self.pieces[piece].scanned for piece in of)
+        )
 
 
 class LimitPlan:

@@ -6,11 +6,12 @@ from oborona.accounts.limits.decision import LimitReading
 from oborona.accounts.limits.memory import LimitMemory
 from oborona.accounts.limits.plan import LimitReads
 from oborona.accounts.limits.usual import UNKNOWN_PAST, account_past
+from oborona.accounts.sending_account import KnownAccounts
 from oborona.counters.window import DAY_S
 from oborona.message.hashing import Hasher
 from oborona.policy.counts import MessageCounts
 from oborona.policy.ports import CounterReader
-from oborona.types import CounterPrefix, Envelope
+from oborona.types import Envelope
 
 
 async def read_limits(
@@ -19,6 +20,7 @@ async def read_limits(
     envelope: Envelope,
     hasher: Hasher,
     counters: CounterReader,
+    accounts: KnownAccounts,
     now: float,
     known: MessageCounts | None = None,
 ) -> list[LimitReading]:
@@ -30,19 +32,19 @@ async def read_limits(
         envelope: of the message.
         hasher: holds the site's secret.
         counters: the store; one read for each prefix that the limits ask for.
+        accounts: of the site.
         now: Unix seconds.
         known: the message's own counts, where it was scanned: what they have is not read again.
 
     Raises:
         StoreError: they can't be asked, or not for all.
     """
-    shingles = [piece.shingle(envelope, hasher) for piece in wanted.pieces]
+    shingles = [piece.shingle(envelope, hasher, accounts) for piece in wanted.pieces]
     scanned = {} if known is None or known.away else known.rows
     found: list[dict[int, list[list[int]]]] = []  # [read][piece]
     for prefix, of in wanted.reads:
         pieces = {piece: shingle for piece in of if (shingle := shingles[piece]) is not None}
-        # a message has one piece of each type that limits ask for
-        if prefix is CounterPrefix.OUT and all(one.type in scanned for one in pieces.values()):
+        if prefix in wanted.scanned and all(one.type in scanned for one in pieces.values()):
             found.append({piece: scanned[one.type][0] for piece, one in pieces.items()})
         elif pieces:
             rows = await counters.read((*pieces.values(),), now, prefix)

@@ -17,6 +17,7 @@ from oborona.accounts.limits.decision import MessageAmounts, PassedLimit, rule_o
 from oborona.accounts.limits.memory import LimitMemory
 from oborona.accounts.limits.reader import read_limits
 from oborona.accounts.limits.subjects import facts_of, subject_shingle
+from oborona.accounts.sending_account import KnownAccounts
 from oborona.counters.memory import MemoryCounters
 from oborona.message.hashing import Hasher
 from oborona.message.shingles import NOWHERE
@@ -49,19 +50,21 @@ class LimitReplay:
     Args:
         policy: has the limits, and says which mail leaves.
         start: Unix seconds; earlier messages are a past alone.
+        accounts: of the site, as they are now.
 
     Attributes:
         outgoing: messages since the start that left, or were to.
         trials: what each limit would have done, by name.
     """
 
-    def __init__(self, policy: Policy, start: float) -> None:
+    def __init__(self, policy: Policy, start: float, accounts: KnownAccounts) -> None:
         self.outgoing = 0
         self.trials = {
             limit.name: LimitTrial() for limit in policy.limits if limit.count not in NOT_REPLAYED
         }
         self._policy = policy
         self._start = start
+        self._accounts = accounts
         self._memory = LimitMemory()
         self._counters = MemoryCounters()
 
@@ -94,17 +97,18 @@ class LimitReplay:
             self.outgoing += 1
             if taken:  # what was refused passes no limit
                 readings = await read_limits(
-                    self._memory, plan.whole, envelope, _HASHER, self._counters, at
+                    self._memory, plan.whole, envelope, _HASHER, self._counters, self._accounts, at
                 )
+                facts = facts_of(envelope, self._accounts, at)
                 adds = MessageAmounts(recipients=len(envelope.recipients), octets=size)
                 program = is_program(envelope)
-                ruling = rule_on_limits(readings, adds, facts_of(envelope), program=program)
+                ruling = rule_on_limits(readings, adds, facts, program=program)
                 for passed in ruling.passed:
                     self._note(passed, envelope, reference)
         shingles = {
             subject: shingle
             for subject in LimitSubject
-            if (shingle := subject_shingle(subject, envelope, _HASHER)) is not None
+            if (shingle := subject_shingle(subject, envelope, _HASHER, self._accounts)) is not None
         }
         if action is not Action.TEMPFAIL:
             seen = CountedPieces(

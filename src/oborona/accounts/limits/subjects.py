@@ -2,17 +2,21 @@
 
     account    the login
     domain     all logins of its domain together
+    customer   all accounts that he answers for, by login or, for mail without one, by address
     address    the client; of IPv6 its /64, of which whoever has one address has all
+    network    the narrowest network of an account around the client
     all        everybody of ours
 
 Only a login that the mail server let in makes an account: a forged sender uses up nobody's limit.
-Domains, and all together, are pieces of the account's type that no login can be.
+Domains, customers, networks, and all together, are pieces of the account's type that no login can
+be.
 """
 
 from __future__ import annotations
 
 from typing import Final
 
+from oborona.accounts.sending_account import KnownAccounts
 from oborona.message.hashing import Hasher, ShingleType
 from oborona.message.sender_pieces import client_network
 from oborona.policy.limit_table import LimitSubject
@@ -20,6 +24,9 @@ from oborona.policy.limits import LimitFacts
 from oborona.types import Envelope, Shingle
 
 _NO_LOGIN: Final = "\0"  # begins what no login does: SASL's PLAIN ends one there (RFC 4616)
+# and no domain of a login has an @
+_CUSTOMER: Final = f"{_NO_LOGIN}customer@"
+_NETWORK: Final = f"{_NO_LOGIN}network@"
 
 
 def domain_of(login: str) -> str:
@@ -27,24 +34,38 @@ def domain_of(login: str) -> str:
     return login.lower().rpartition("@")[2].rstrip(".") if "@" in login else ""
 
 
-def facts_of(envelope: Envelope) -> LimitFacts:
-    """Return what formulas may name of a message, without a past."""
-    return LimitFacts(
+def facts_of(envelope: Envelope, accounts: KnownAccounts, now: float) -> LimitFacts:
+    """Return what formulas may name of a message, without a past.
+
+    Args:
+        envelope: of the message.
+        accounts: of the site.
+        now: Unix seconds.
+    """
+    facts = LimitFacts(
         login=envelope.login.lower(),
         domain=domain_of(envelope.login),
         client_ip=envelope.client.ip,
         sender=envelope.sender,
         recipients=len(envelope.recipients),
     )
+    account = accounts.sender(envelope.login, envelope.client.ip)
+    if account is not None:
+        facts.trusted, facts.rating = account.trusted(now), account.rating
+        facts.age, facts.customer = account.age_days(now), account.customer or None
+    return facts
 
 
-def subject_shingle(subject: LimitSubject, envelope: Envelope, hasher: Hasher) -> Shingle | None:
+def subject_shingle(
+    subject: LimitSubject, envelope: Envelope, hasher: Hasher, accounts: KnownAccounts
+) -> Shingle | None:
     """Return under what the mail of a subject is counted; None for a message that has none.
 
     Args:
         subject: that is asked for.
         envelope: of the message.
         hasher: holds the site's secret.
+        accounts: of the site.
     """
     match subject:
         case LimitSubject.ACCOUNT:
@@ -53,6 +74,14 @@ def subject_shingle(subject: LimitSubject, envelope: Envelope, hasher: Hasher) -
         case LimitSubject.DOMAIN:
             domain = domain_of(envelope.login)
             return hasher.shingle(ShingleType.ACCOUNT, _NO_LOGIN + domain) if domain else None
+        case LimitSubject.CUSTOMER:
+            account = accounts.sender(envelope.login, envelope.client.ip)
+            if account is None or not account.customer:
+                return None
+            return hasher.shingle(ShingleType.ACCOUNT, _CUSTOMER + account.customer)
+        case LimitSubject.NETWORK:
+            network = accounts.network(envelope.client.ip)
+            return hasher.shingle(ShingleType.ACCOUNT, _NETWORK + network) if network else None
         case LimitSubject.ADDRESS:
             ip = envelope.client.ip
             if ":" in ip:

@@ -5,7 +5,7 @@ use one file.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
 from oborona.accounts.account import (
@@ -19,10 +19,13 @@ from oborona.accounts.store.hook_outbox import put_hook
 from oborona.accounts.store.records import put_record, read_accounts
 from oborona.accounts.store.rows import (
     BLOCK_COLUMNS,
+    CHANGED,
+    SENDING_COLUMNS,
     AccountDeed,
-    BlockedLogins,
     DeedKind,
+    FollowedChanges,
     block_of,
+    sending_account_of,
 )
 from oborona.accounts.store.schema import SHARED
 from oborona.errors import StoreError
@@ -38,9 +41,15 @@ _BLOCK: Final = (
     " WHERE id = ?"
 )
 _TRUST: Final = (
-    "UPDATE account SET trusted_by = ?, trusted_at = ?, trusted_until = ?, trusted_why = ?"
-    " WHERE id = ?"
+    "UPDATE account SET trusted_by = ?, trusted_at = ?, trusted_until = ?, trusted_why = ?,"  # noqa: S608 - a literal
+    f" changed = {CHANGED} WHERE id = ?"
 )
+_BLOCKED: Final = (
+    f"SELECT login, {BLOCK_COLUMNS} FROM account JOIN login ON account = id"  # noqa: S608 - literals
+    " WHERE state <> 'open' AND (state_until = 0 OR state_until > ?)"
+)
+_CHANGED: Final = f"SELECT {SENDING_COLUMNS} FROM account a WHERE a.changed > ?"  # noqa: S608 - literals
+_ALL: Final = f"SELECT {SENDING_COLUMNS} FROM account a WHERE ? IS NOT NULL"  # noqa: S608 - literals
 
 
 class AccountStore(FollowedStore):
@@ -186,6 +195,7 @@ class AccountStore(FollowedStore):
             for table in OF_ACCOUNT:
                 self._db.execute(f"DELETE FROM {table} WHERE account = ?", (account,))  # noqa: S608 - names above
             self._db.execute("DELETE FROM account WHERE id = ?", (account,))
+            self._db.execute("UPDATE version SET dropped = number")
             self._db.execute(
                 "DELETE FROM customer WHERE id NOT IN"
                 " (SELECT customer FROM account WHERE customer IS NOT NULL)"
@@ -202,19 +212,29 @@ class AccountStore(FollowedStore):
             for at, by, what, until, why in rows
         ]
 
-    def blocked(self, now: float) -> BlockedLogins:
-        """Return the logins whose mail is not taken, all of one moment."""
-        blocks: dict[str, AccountBlock] = {}
-        sql = (
-            f"SELECT login, {BLOCK_COLUMNS} FROM account JOIN login ON account = id"  # noqa: S608 - literals
-            " WHERE state <> 'open' AND (state_until = 0 OR state_until > ?)"
-        )
-        with self.rows_since(-1, changed="", whole=sql, now=now) as (number, rows):
-            for login, *row in rows:
-                block = block_of(tuple(row))
-                if block is not None:
-                    blocks[login] = block
-        return BlockedLogins(version=number, blocks=blocks)
+    def blocked(self, now: float) -> dict[str, AccountBlock]:
+        """Return the logins in lower case whose mail is not taken; some blocks may be over."""
+        with self.told() as db:
+            return _blocks(db.execute(_BLOCKED, (now,)))
+
+    def followed(self, version: int, now: float) -> FollowedChanges:
+        """Return what workers know of accounts: those that have changed since a version, and all
+        blocked logins, of one moment.
+
+        Args:
+            version: that is known; `READ_WHOLE` = none.
+            now: Unix seconds.
+        """
+        with self.rows_since(version, changed=_CHANGED, whole=_ALL, now=now) as (number, rows):
+            (dropped,) = self._db.execute("SELECT dropped FROM version").fetchone()
+            anew = version < dropped
+            told = self._select(_ALL, now) if anew else rows
+            return FollowedChanges(
+                version=number,
+                accounts=[sending_account_of(row) for row in told],
+                anew=anew,
+                blocks=_blocks(self._select(_BLOCKED, now)),
+            )
 
     def _id_of(self, name: str) -> str | None:
         row = self._db.execute(
@@ -250,6 +270,11 @@ class AccountStore(FollowedStore):
             "INSERT INTO deed (account, at, by, what, until, why) VALUES (?, ?, ?, ?, ?, ?)",
             (account, deed.at, deed.by, deed.what, deed.until, deed.why),
         )
+
+
+def _blocks(rows: Iterable[tuple[Any, ...]]) -> dict[str, AccountBlock]:
+    found = ((login, block_of(tuple(row))) for login, *row in rows)
+    return {login: block for login, block in found if block is not None}
 
 
 def check_reason(why: str, until: float) -> None:

@@ -13,7 +13,7 @@ def banned_logins(store: AccountStore, now: float) -> dict[str, str]:
     """Return the accounts that are banned at Unix time `now`, by login in lower case."""
     return {
         login: block.account
-        for login, block in store.blocked(now).blocks.items()
+        for login, block in store.blocked(now).items()
         if block.state is AccountState.BANNED and block.in_force(now)
     }
 

@@ -11,6 +11,7 @@ from oborona.accounts.rating.facts import account_facts
 from oborona.accounts.rating.rating import AccountRating, Penalty, rate
 from oborona.accounts.store.accounts import AccountStore
 from oborona.accounts.store.records import registration_network
+from oborona.accounts.store.rows import CHANGED
 from oborona.policy.account_tests import AccountFacts, AccountTests
 from oborona.types import RuleMode
 
@@ -77,14 +78,17 @@ def rate_account(
     rating = rate(found, before, now)
     if rating.value == account.rating and set(rating.penalties) == set(before):
         return rating
-    with store.transaction() as db:
+    with store.changing(), store.transaction() as db:
         db.execute("DELETE FROM penalty WHERE account = ?", (account.id,))
         db.executemany(
             "INSERT INTO penalty VALUES (?, ?, ?, ?, ?, ?, ?)",
             [(account.id, *msgspec.structs.astuple(penalty)) for penalty in rating.penalties],
         )
         if rating.value != account.rating:
-            db.execute("UPDATE account SET rating = ? WHERE id = ?", (rating.value, account.id))
+            db.execute(
+                f"UPDATE account SET rating = ?, changed = {CHANGED} WHERE id = ?",  # noqa: S608 - a literal
+                (rating.value, account.id),
+            )
             db.execute(
                 "INSERT INTO rating_change (account, at, before, after, say)"
                 " VALUES (?, ?, ?, ?, ?)",

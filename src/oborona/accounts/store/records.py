@@ -10,14 +10,15 @@ from typing import Any, Final
 import msgspec
 
 from oborona.accounts.account import FULL_RATING, Account, AccountRecord
-from oborona.accounts.store.rows import ACCOUNT_COLUMNS, REGISTRATION_COLUMNS, account_of
+from oborona.accounts.store.rows import ACCOUNT_COLUMNS, CHANGED, REGISTRATION_COLUMNS, account_of
 from oborona.errors import StoreError
 
 V4_PREFIX, V6_PREFIX = 24, 48  # bits: whoever registers many accounts has one such network
 _PUT: Final = (
-    "INSERT INTO account VALUES (?, ?, ?, ?, ?, ?, '', 0, 0, '', 'open', 0, '', '', 0)"
+    "INSERT INTO account VALUES (?, ?, ?, ?, ?, ?, '', 0, 0, '', 'open', 0, '', '', 0,"  # noqa: S608 - a literal
+    f" {CHANGED})"
     " ON CONFLICT (id) DO UPDATE SET customer = excluded.customer, name = excluded.name,"
-    " since = excluded.since"
+    " since = excluded.since, changed = excluded.changed"
 )
 
 

@@ -17,12 +17,22 @@ from oborona.accounts.account import (
     Registration,
     Trust,
 )
+from oborona.accounts.sending_account import SendingAccount
 
+_TEXTS: Final = msgspec.json.Decoder(list[str])
 BLOCK_COLUMNS: Final = "id, state, state_until, state_why, state_by, incident"
 ACCOUNT_COLUMNS: Final = (
     "a.id, a.state, a.state_until, a.state_why, a.state_by, a.incident, a.name, a.since,"
     " a.first_seen, a.rating, a.trusted_by, a.trusted_at, a.trusted_until, a.trusted_why,"
     " c.id, c.name, c.contact"
+)
+CHANGED: Final = "(SELECT number FROM version)"
+"""Value of `changed` of an account that the change now under way is about."""
+SENDING_COLUMNS: Final = (
+    "a.id, ifnull(a.customer, ''), a.rating, a.trusted_by, a.trusted_until, a.since,"
+    " (SELECT time FROM registration WHERE account = a.id),"
+    " (SELECT json_group_array(login) FROM login WHERE account = a.id),"
+    " (SELECT json_group_array(network) FROM network WHERE account = a.id)"
 )
 REGISTRATION_COLUMNS: Final = ", ".join(Registration.__struct_fields__)
 
@@ -48,11 +58,13 @@ class AccountDeed(msgspec.Struct, frozen=True, kw_only=True):
     why: str = ""
 
 
-class BlockedLogins(msgspec.Struct, frozen=True, kw_only=True):
-    """The logins whose mail is not taken, as of a version of the store."""
+class FollowedChanges(msgspec.Struct, frozen=True, kw_only=True):
+    """What those learn who follow accounts, as of a version of the store."""
 
     version: int
-    blocks: dict[str, AccountBlock]  # by login, in lower case; some may be over
+    blocks: dict[str, AccountBlock]  # by login, in lower case; all of them, some may be over
+    accounts: list[SendingAccount]  # that have changed
+    anew: bool  # these are all that there are
 
 
 def block_of(row: tuple[Any, ...]) -> AccountBlock | None:
@@ -66,6 +78,20 @@ def block_of(row: tuple[Any, ...]) -> AccountBlock | None:
     known = AccountState.LIMITED if state == AccountState.LIMITED else AccountState.BANNED
     return AccountBlock(
         account=account, state=known, until=until, why=why, by=by, incident=incident
+    )
+
+
+def sending_account_of(row: tuple[Any, ...]) -> SendingAccount:
+    """Return the account of a row in the order of SENDING_COLUMNS."""
+    key, customer, rating, trusted_by, trusted_until, since, registered, logins, networks = row
+    return SendingAccount(
+        id=key,
+        customer=customer,
+        born=since or registered or 0.0,
+        rating=rating,
+        trusted_until=trusted_until if trusted_by else None,
+        logins=tuple(_TEXTS.decode(logins)),
+        networks=tuple(_TEXTS.decode(networks)),
     )
 
 

@@ -210,6 +210,13 @@ MIGRATIONS: Final = (
             JOIN account ON account.id = network.account
         """,
     ),
+    (
+        # number of the change that followers learn of next
+        "ALTER TABLE account ADD COLUMN changed INTEGER NOT NULL DEFAULT 0",
+        "CREATE INDEX account_changed ON account (changed)",
+        # of the latest change that dropped an account: who knows an older one reads all
+        "ALTER TABLE version ADD COLUMN dropped INTEGER NOT NULL DEFAULT 0",
+    ),
 )
 
 SHARED: Final = SqliteFileKind(

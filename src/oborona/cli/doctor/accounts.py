@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from oborona import state_files
 from oborona.accounts.account import AccountState
-from oborona.accounts.blocked_logins import STALE
+from oborona.accounts.followed_accounts import STALE
 from oborona.accounts.store.accounts import AccountStore
 from oborona.cli.context import CliContext
 from oborona.cli.doctor.report import CheckReport, CheckState

@@ -11,7 +11,9 @@ import click
 from rich.table import Table
 
 from oborona import state_files
+from oborona.accounts.directory import AccountDirectory
 from oborona.accounts.limits.replay import LimitReplay, LimitTrial
+from oborona.accounts.store.accounts import AccountStore
 from oborona.cli.context import CliContext, pass_cli_context
 from oborona.cli.duration import DurationParam
 from oborona.cli.output import echo_json
@@ -27,6 +29,7 @@ from oborona.policy.limits import Limit
 from oborona.policy.load import Policy
 from oborona.policy.outgoing_table import OutgoingOutcome
 from oborona.session.limit_report import PASSED
+from oborona.stores.followed_store import READ_WHOLE
 from oborona.types import Client, Envelope, Location
 
 SENDERS: Final = 5  # of each limit that are named
@@ -70,7 +73,7 @@ def limits(context: CliContext, since: float | None, folder: Path | None, as_jso
 
 
 async def _replayed(context: CliContext, policy: Policy, start: float) -> LimitReplay:
-    replay = LimitReplay(policy, start)
+    replay = LimitReplay(policy, start, _accounts(context.state / state_files.ACCOUNTS, start))
     async with await JournalReader.open(context.state / state_files.JOURNAL) as journal:
         before = start - DAYS * DAY_S
         with progress("messages", await journal.count_since(before)) as one_more:
@@ -88,6 +91,15 @@ async def _replayed(context: CliContext, policy: Policy, start: float) -> LimitR
                     location=_location(entry),
                 )
     return replay
+
+
+def _accounts(path: Path, now: float) -> AccountDirectory:
+    """Return the accounts of the site as they are now; none where there is no file of them."""
+    directory = AccountDirectory()
+    if path.exists():
+        with AccountStore(path, make=False) as store:
+            directory.learn(store.followed(READ_WHOLE, now).accounts, anew=True)
+    return directory
 
 
 def _envelope(entry: JournalEntry) -> Envelope:

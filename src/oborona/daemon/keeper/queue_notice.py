@@ -90,7 +90,7 @@ class QueueNotice:
             due, self._again = True, now + NOW_AND_THEN_S if banned else math.inf
         if due:
             self._mark.touch(0o600)
-        ends = self._store.blocked(now).blocks.values()
+        ends = self._store.blocked(now).values()
         self._next = min(
             self._again, *(block.until for block in ends if block.until > now), math.inf
         )

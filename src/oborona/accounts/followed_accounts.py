@@ -1,7 +1,9 @@
-"""The logins whose mail a worker does not take: as the store says; see
-`oborona.stores.followed_store`.
+"""What a worker knows of accounts, as the store says; see `oborona.stores.followed_store`.
 
-All of them are read when anything changes: a few hundred.  Nothing is read for a message.
+    blocked logins   all of them are read when anything changes: a few hundred
+    accounts         those that have changed; all when a worker begins, or one was forgotten
+
+Nothing is read for a message.
 """
 
 from __future__ import annotations
@@ -15,8 +17,9 @@ from pathlib import Path
 from typing import Final
 
 from oborona.accounts.account import AccountBlock, AccountState
+from oborona.accounts.directory import AccountDirectory
 from oborona.accounts.store.accounts import AccountStore
-from oborona.accounts.store.rows import BlockedLogins
+from oborona.accounts.store.rows import FollowedChanges
 from oborona.errors import StoreError
 from oborona.metrics import Gauge
 from oborona.stores.followed_store import LOOK_S, StoreFollower, file_of
@@ -36,19 +39,23 @@ STALE: Final = Gauge(
 log = logging.getLogger("oborona.accounts")
 
 
-class FollowedBlocks:
-    """The blocked logins of a worker; the `BlockedAccounts` of its sessions.
+class FollowedAccounts:
+    """The accounts of a worker; the `BlockedAccounts` of its sessions.
 
     Args:
         path: the store's file; need not exist yet.
+
+    Attributes:
+        directory: what is known of each account.
     """
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._store: StoreFollower[AccountStore, BlockedLogins] = StoreFollower(
+        self.directory = AccountDirectory()
+        self._store: StoreFollower[AccountStore, FollowedChanges] = StoreFollower(
             path,
             AccountStore,
-            lambda store, _version, now: store.blocked(now),
+            AccountStore.followed,
             log=log,
             failing="states of accounts stay as they were",
             well="states of accounts are read again",
@@ -88,7 +95,11 @@ class FollowedBlocks:
             if not self._begun and not self._is_there():
                 return  # nobody has imported an account yet
             changes = self._store.changes()
-            if changes is None or changes.blocks == self._blocks:
+            if changes is None:
+                return
+            if changes.accounts or changes.anew:
+                self.directory.learn(changes.accounts, anew=changes.anew)
+            if changes.blocks == self._blocks:
                 return
             self._blocks = changes.blocks
         event(
