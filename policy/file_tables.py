@@ -15,6 +15,7 @@ from oborona.policy.brand_table import BRANDS
 from oborona.policy.dns_lists import DNS_LISTS
 from oborona.policy.engine_table import EnginesTable
 from oborona.policy.final_table import FinalTable
+from oborona.policy.flow_limit_table import FLOW_LIMITS
 from oborona.policy.free_lists import FREE_LISTS, FreeListsTable
 from oborona.policy.groups import GROUPS
 from oborona.policy.limit_table import LIMITS
@@ -53,6 +54,7 @@ LISTED: Final = (
     BRANDS,
     OWN_PEOPLE,
     LIMITS,
+    FLOW_LIMITS,
     ACCOUNT_TESTS,
 )
 SORTS: Final = (RULES, CONDITIONS, GROUPS, *LISTED)
@@ -146,6 +148,10 @@ class PolicyFile(msgspec.Struct, frozen=True, kw_only=True):
     ) = UNSET
     limit: (
         Annotated[list[Any], Meta(extra={"allowed": "tables, each under [[limit]]"})] | UnsetType
+    ) = UNSET
+    flow_limit: (
+        Annotated[list[Any], Meta(extra={"allowed": "tables, each under [[flow_limit]]"})]
+        | UnsetType
     ) = UNSET
     account_test: (
         Annotated[list[Any], Meta(extra={"allowed": "tables, each under [[account_test]]"})]

@@ -11,9 +11,8 @@ from typing import Any, Final
 
 import msgspec
 
-from oborona.policy.expression.fault import ExpressionFault
 from oborona.policy.expression.schema import Fact, FactSchema, PieceKind
-from oborona.policy.expression.single_expression import SingleExpression, compile_single
+from oborona.policy.expression.single_expression import SingleExpression
 from oborona.policy.limit_table import (
     LimitAction,
     LimitCount,
@@ -22,6 +21,7 @@ from oborona.policy.limit_table import (
     LimitWindow,
 )
 from oborona.policy.named_tables import Fields, refuse
+from oborona.policy.table_expressions import limit_formula, table_expression
 from oborona.types import RuleMode, Stage
 
 COUNTED_FOR: Final[Mapping[LimitCount, frozenset[LimitSubject]]] = {
@@ -143,6 +143,7 @@ LIMIT_FACTS: Final = (
         example=13,
     ),
 )
+WORD: Final = "limit"
 _SCHEMA: Final = FactSchema(facts=LIMIT_FACTS, findings={})
 _OF_PAST: Final = frozenset({"usual", "age_days"})
 _ALWAYS: Final = SingleExpression(lambda _: False, frozenset())  # it holds for everybody
@@ -194,38 +195,12 @@ def limit_of(fields: Fields) -> Limit | None:
     formula, unless = given["limit"], _ALWAYS
     most = SingleExpression(lambda _: float(formula), frozenset())
     if isinstance(formula, str):
-        most = _formula(fields)
+        most = limit_formula(fields, _SCHEMA, LimitFacts(), WORD, "max(200, 5 * usual)")
     if "unless" in fields:
-        unless = _expression(fields, "unless", PieceKind.CONDITION)
+        unless = table_expression(fields, "unless", PieceKind.CONDITION, _SCHEMA, WORD)
     return Limit(
         **given,
         most=most.value,
         excused=unless.value,
         asks_past=not _OF_PAST.isdisjoint(most.named | unless.named),
     )
-
-
-def _formula(fields: Fields) -> SingleExpression:
-    most = _expression(fields, "limit", PieceKind.NUMBER)
-    first = most.value(LimitFacts())
-    if first is None or not first >= 1:
-        raise refuse(
-            f"limit {fields['name'].value}: limit: who has no past, or is not known, could send nothing; write "
-            f'a floor, such as "max(200, 5 * usual)"',
-            fields["limit"].place,
-        )
-    return most
-
-
-def _expression(fields: Fields, key: str, kind: PieceKind) -> SingleExpression:
-    """Return a field's expression, ready for use.
-
-    Raises:
-        PolicyError: it can't be used, with the place of its fault.
-    """
-    field = fields[key]
-    try:
-        return compile_single(field.value, _SCHEMA, kind)
-    except ExpressionFault as fault:
-        problem = f"limit {fields['name'].value}: {key}: {fault.problem}"
-        raise refuse(problem, field.place.inside(fault.index)) from None

@@ -21,6 +21,7 @@ from oborona.policy.engine_table import EnginesTable
 from oborona.policy.expression import CompiledRules, FactSchema, ToCode, code_of, compile_rules
 from oborona.policy.faults import PolicyFaults
 from oborona.policy.final_table import FinalTable
+from oborona.policy.flow_limits import FlowLimit
 from oborona.policy.folders import PolicyFolders
 from oborona.policy.free_lists import FreeListsTable
 from oborona.policy.groups import RuleGroups
@@ -82,6 +83,7 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True):
     brands: Brands  # those switched on
     people: OwnPeople  # the site's own; those switched on
     limits: tuple[Limit, ...]  # on outgoing mail; those switched on
+    flow_limits: tuple[FlowLimit, ...]  # on flows; those switched on
     compiled: CompiledRules
     account_tests: AccountTests = NO_ACCOUNT_TESTS
     scripts: Scripts | None = None  # None: there are none
@@ -256,6 +258,7 @@ def _load(
         brands=merged.brands,
         people=merged.people,
         limits=merged.limits,
+        flow_limits=merged.flow_limits,
         account_tests=merged.account_tests,
         compiled=compiled,
         scripts=bound,

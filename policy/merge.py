@@ -28,6 +28,8 @@ from oborona.policy.file_tables import (
     PolicyFile,
 )
 from oborona.policy.final_table import FinalTable, final_table
+from oborona.policy.flow_limit_table import FLOW_LIMITS
+from oborona.policy.flow_limits import FlowLimit, flow_limit_of
 from oborona.policy.free_lists import FREE_LISTS, FreeListsTable, free_lists_table, switched
 from oborona.policy.groups import GROUPS, RuleGroups, groups, with_member
 from oborona.policy.karma import KARMA
@@ -96,6 +98,7 @@ class MergedPolicy(msgspec.Struct, frozen=True, kw_only=True):
     brands: Brands
     people: OwnPeople
     limits: tuple[Limit, ...]  # those switched on
+    flow_limits: tuple[FlowLimit, ...]  # the same
     account_tests: AccountTests
     origins: Mapping[str, str]  # as of `Policy`
     lists: Mapping[str, Any]
@@ -243,6 +246,9 @@ def merge_what_is_right(
             filter(None, faults.each(own_person, named.tables[OWN_PEOPLE.key].values()))
         ),
         limits=tuple(filter(None, faults.each(limit_of, named.tables[LIMITS.key].values()))),
+        flow_limits=tuple(
+            filter(None, faults.each(flow_limit_of, named.tables[FLOW_LIMITS.key].values()))
+        ),
         account_tests=of_accounts,
         origins=origins,
         lists=lists,

@@ -21,6 +21,7 @@ from typing import Any, Final
 import msgspec
 
 from oborona.policy.file_tables import SINGLE
+from oborona.policy.flow_limits import FlowLimit
 from oborona.policy.free_lists import FREE_LISTS
 from oborona.policy.limits import Limit
 from oborona.policy.merge import MergedPolicy
@@ -116,6 +117,11 @@ def meaning_of(
             if merged.limits
             else {}
         ),
+        **(
+            {"flow_limit": {limit.name: _meaning_of_limit(limit) for limit in merged.flow_limits}}
+            if merged.flow_limits
+            else {}
+        ),
         "account_test": {
             test.name: {
                 **_fields(test, {"when"}),
@@ -139,7 +145,7 @@ def meaning_of(
     return msgspec.json.encode(plainly, order="deterministic")
 
 
-def _meaning_of_limit(limit: Limit) -> dict[str, Any]:
+def _meaning_of_limit(limit: Limit | FlowLimit) -> dict[str, Any]:
     """Return what a limit means; its compiled expressions are what their texts are."""
     return {
         **_fields(limit, {"limit", "unless", "most", "excused", "asks_past"}),

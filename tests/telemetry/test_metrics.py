@@ -21,7 +21,7 @@ from oborona.daemon.alarm import alarm
 from oborona.daemon.flows import follower as flows
 from oborona.daemon.intake import event_sink as intake_desk
 from oborona.daemon.intake import service as intake
-from oborona.daemon.keeper import account_actions, address_watch, recheck
+from oborona.daemon.keeper import account_actions, address_watch, flow_limit_watch, recheck
 from oborona.daemon.metric_catalogue import described_metrics
 from oborona.daemon.publisher import reporter as policy
 from oborona.daemon.reader import connection, late_reader
@@ -144,6 +144,7 @@ def count_recheck() -> None:
     account_actions.INCIDENTS.inc("flow.streams", "ban")
     address_watch.LISTED.set_function(lambda: {("SPAMHAUS_ZEN",): 2})
     address_watch.WATCHED.set_function(lambda: {(): 1024})
+    flow_limit_watch.PASSED.inc("FLOW_STREAMS", "shadow", by=4)
 
 
 def count_reader() -> None:

@@ -19,7 +19,7 @@ from oborona.daemon.alarm import alarm
 from oborona.daemon.flows import follower as flows
 from oborona.daemon.intake import event_sink
 from oborona.daemon.intake import service as intake
-from oborona.daemon.keeper import account_actions, address_watch, recheck
+from oborona.daemon.keeper import account_actions, address_watch, flow_limit_watch, recheck
 from oborona.daemon.publisher import reporter as policy
 from oborona.daemon.reader import connection, late_reader, picture_queue
 from oborona.daemon.reader import pool as reader_pool
@@ -133,6 +133,7 @@ OF_RECHECK: Final = (
     account_actions.INCIDENTS,
     address_watch.LISTED,
     address_watch.WATCHED,
+    flow_limit_watch.PASSED,
 )
 OF_FLOWS: Final = (
     flows.UP,

@@ -53,6 +53,21 @@ class SourceWindow(msgspec.Struct, frozen=True, kw_only=True):
     sampled: bool
 
 
+class SourceSums(msgspec.Struct, frozen=True, kw_only=True):
+    """What a source sent in several windows of a minute."""
+
+    address: str
+    streams: float
+    packets: float
+    octets: float
+    refused: float  # streams
+    destinations: int  # in one window, the most
+    at_once: int | None  # the same; None: of no window is it known
+    timed: bool  # at once is known of each window
+    sampled: bool  # a sampled exporter told of some
+    latest: int  # Unix seconds, begin of the last one
+
+
 class ExporterWindow(msgspec.Struct, frozen=True, kw_only=True):
     """What an exporter told in one file."""
 
@@ -145,6 +160,26 @@ class FlowStore(SharedSqliteFile):
                 dict(zip(SourceWindow.__struct_fields__, row, strict=True)),
                 SourceWindow,
                 strict=False,
+            )
+            for row in rows
+        ]
+
+    def latest(self, until: float) -> int | None:
+        """Return when the last window began, up to a Unix time; None: there is none."""
+        ((start,),) = self.rows("SELECT max(start) FROM flow_exporter WHERE start <= ?", (until,))
+        return None if start is None else int(start)
+
+    def sums(self, since: int) -> list[SourceSums]:
+        """Return what each source sent in the windows that begin at a time or later."""
+        rows = self.rows(  # total() is a float: sums of hostile files may be beyond 64 bits
+            "SELECT address, total(streams), total(packets), total(octets), total(refused),"
+            " max(destinations), max(at_once), count(*) = count(at_once), max(sampled), max(start)"
+            " FROM flow_window WHERE start >= ? GROUP BY address",
+            (since,),
+        )
+        return [
+            msgspec.convert(
+                dict(zip(SourceSums.__struct_fields__, row, strict=True)), SourceSums, strict=False
             )
             for row in rows
         ]

@@ -70,6 +70,8 @@ async def _main(
     beside = [asyncio.create_task(_act_on_incidents(settings, name, state))]
     if settings.addresses.listings:
         beside.append(asyncio.create_task(_watch_addresses(settings, name, state)))
+    if settings.flows.source != "off":
+        beside.append(asyncio.create_task(_watch_flows(settings, state)))
     try:
         await keep_journal(settings, state, stop, ready, look)
     finally:
@@ -155,3 +157,24 @@ async def _watch_addresses(settings: Settings, name: str, state: Path) -> None:
         finally:
             watch.close()
             await alarm.close(ALERT_GRACE_S)
+
+
+async def _watch_flows(settings: Settings, state: Path) -> None:
+    """Try limits on flows, for ever."""
+    # a site that has no flows has a smaller keeper
+    from oborona.accounts.excess_spool import ExcessSpool  # noqa: PLC0415
+    from oborona.daemon.keeper.flow_limit_watch import FlowLimitWatch  # noqa: PLC0415
+    from oborona.daemon.keeper.policy_in_force import PolicyInForce  # noqa: PLC0415
+    from oborona.stores.policy_folders import policy_folders  # noqa: PLC0415
+
+    watch = FlowLimitWatch(
+        state,
+        PolicyInForce(state, policy_folders(settings.paths)),
+        ExcessSpool(state / state_files.EXCESSES),
+        named=bool(settings.flows.believed),
+        clock=time.time,
+    )
+    try:
+        await watch.run()
+    finally:
+        watch.close()

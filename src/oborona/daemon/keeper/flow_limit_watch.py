@@ -1,0 +1,185 @@
+"""The keeper tries limits on flows whenever the flow process has taken a window.
+
+    flows.db has moved → sums of the windows that limits ask for → who is over → log, metric, and an
+    excess of the account, for the inspector
+
+An account has an excess again and again while it goes on; they are one incident.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final
+
+from oborona import state_files
+from oborona.accounts.directory import AccountDirectory
+from oborona.accounts.excess import ExcessSink
+from oborona.accounts.flows.excesses import (
+    FlowExcess,
+    FlowRuling,
+    excess_of,
+    rule_on_flows,
+    sure,
+    window_s,
+)
+from oborona.accounts.flows.loss import losses
+from oborona.accounts.flows.store import DAY_S, FlowStore
+from oborona.accounts.store.accounts import AccountStore
+from oborona.accounts.store.rows import FollowedChanges
+from oborona.daemon.keeper.policy_in_force import PolicyInForce
+from oborona.daemon.keeper.trouble import TroubleNotice
+from oborona.errors import StoreError
+from oborona.metrics import Counter
+from oborona.policy.flow_limits import FlowLimit
+from oborona.stores.followed_store import StoreFollower
+from oborona.telemetry.log import event
+
+LOOK_S: Final = 5.0  # a window is a minute
+HOUR_S: Final = 3600
+AHEAD_S: Final = 60.0  # a window that begins later is none
+
+PASSED: Final = Counter(
+    "oborona_flow_limits",
+    "Windows in which an address, network or customer was beyond a limit on flows.",
+    ("limit", "mode"),
+)
+
+log = logging.getLogger("oborona.accounts")
+
+
+class FlowLimitWatch:
+    """The watch of one keeper.
+
+    Args:
+        state: state folder.
+        policy: whose limits are tried.
+        excesses: on the way to the inspector.
+        named: the settings name the exporters that are believed.
+        clock: Unix seconds.
+    """
+
+    def __init__(
+        self,
+        state: Path,
+        policy: PolicyInForce,
+        excesses: ExcessSink,
+        *,
+        named: bool,
+        clock: Callable[[], float],
+    ) -> None:
+        self._flows = state / state_files.FLOWS
+        self._accounts = state / state_files.ACCOUNTS
+        self._policy = policy
+        self._excesses = excesses
+        self._named = named
+        self._clock = clock
+        self._judged: int | None = None  # begin of the latest window that was; None = none yet
+        self._store: FlowStore | None = None
+        self._directory = AccountDirectory()
+        self._follower: StoreFollower[AccountStore, FollowedChanges] = StoreFollower(
+            self._accounts,
+            AccountStore,
+            AccountStore.followed,
+            log=log,
+            failing="limits on flows know accounts as they were",
+            well="limits on flows know accounts again",
+        )
+        self._trouble = TroubleNotice("limits on flows wait", "limits on flows are tried again")
+
+    async def run(self) -> None:
+        """Try them, for ever."""
+        while True:
+            await self.step()
+            await asyncio.sleep(LOOK_S)
+
+    async def step(self) -> None:
+        """Try them on what is new; trouble is said once."""
+        try:
+            await asyncio.to_thread(self._look)
+        except (StoreError, OSError) as error:
+            self._let_go()
+            self._trouble.failed(error)
+        except Exception as error:
+            self._let_go()
+            if str(error) != self._trouble.now:
+                log.exception("fault in limits on flows")
+            self._trouble.failed(error)
+        else:
+            self._trouble.over()
+
+    def close(self) -> None:
+        """Let the stores go."""
+        self._let_go()
+        self._follower.close()
+
+    def _let_go(self) -> None:
+        if self._store is not None:
+            self._store.close()
+            self._store = None
+
+    def _look(self) -> None:
+        if self._store is None:
+            if not self._flows.exists():
+                return
+            self._store = FlowStore(self._flows, make=False)
+        latest = self._store.latest(self._clock() + AHEAD_S)
+        if latest is None or (self._judged is not None and latest <= self._judged):
+            return
+        self._policy.look()
+        assert self._policy.current is not None, "a look that fails not takes one"
+        limits = self._policy.current.flow_limits
+        fresh = latest if self._judged is None else self._judged + 1
+        if limits:
+            self._try(self._store, limits, latest, fresh)
+        self._judged = latest
+
+    def _try(
+        self, store: FlowStore, limits: tuple[FlowLimit, ...], latest: int, fresh: int
+    ) -> None:
+        """Try limits on the windows up to the latest."""
+        if self._accounts.exists():
+            changes = self._follower.changes()
+            if changes is not None:
+                self._directory.learn(changes.accounts, anew=changes.anew)
+        now = self._clock()
+        sums = {
+            name: store.sums(latest - int(window_s(name)) + 1)
+            for name in {limit.window for limit in limits}
+        }
+        ruling = rule_on_flows(limits, sums, fresh, self._directory, now)
+        told = store.exporters(int(now - DAY_S))
+        lately = [row for row in told if row.start > latest - HOUR_S]
+        self._tell(ruling, now, certain=sure(lately, losses(told), named=self._named))
+
+    def _tell(self, ruling: FlowRuling, now: float, *, certain: bool) -> None:
+        for passed in ruling.passed:
+            _report(passed)
+            if passed.account:
+                self._excesses.take(excess_of(passed, now, certain=certain))
+        for name, subject in ruling.unjudged:
+            event(log, logging.DEBUG, "flow limit", limit=name, of=subject, verdict="none")
+        for fault in ruling.faults:
+            event(log, logging.WARNING, "fault", what=f"flow limit {fault}")
+
+
+def _report(passed: FlowExcess) -> None:
+    limit = passed.limit
+    PASSED.inc(limit.name, limit.mode)
+    event(
+        log,
+        logging.INFO if limit.shadow else logging.WARNING,
+        "flow limit",
+        limit=limit.name,
+        each=limit.each,
+        of=passed.subject,
+        address=passed.sums.address,
+        account=passed.account,
+        count=limit.count,
+        window=limit.window,
+        value=passed.value,
+        most=round(passed.most, 1),
+        mode=limit.mode,
+    )
