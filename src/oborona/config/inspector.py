@@ -56,6 +56,15 @@ class InspectorSettings(msgspec.Struct, frozen=True, kw_only=True):
             description="Above so many bans within an hour a person decides, and is told so.",
         ),
     ] = 5
+    registration_days: Annotated[
+        int,
+        Meta(
+            ge=0,
+            le=36_500,
+            description="How long it is kept from which address, with which mail address, "
+            "telephone and user name an account was registered. 0: as long as the account.",
+        ),
+    ] = 730
     second_to: Annotated[
         str,
         Meta(

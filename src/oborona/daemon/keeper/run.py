@@ -93,6 +93,7 @@ async def _act_on_incidents(settings: Settings, name: str, state: Path) -> None:
     from oborona.daemon.keeper.excess_judge import ExcessJudge  # noqa: PLC0415
     from oborona.daemon.keeper.policy_in_force import PolicyInForce  # noqa: PLC0415
     from oborona.daemon.keeper.queue_notice import QueueNotice  # noqa: PLC0415
+    from oborona.daemon.keeper.registration_purge import RegistrationPurge  # noqa: PLC0415
     from oborona.stores.policy_folders import policy_folders  # noqa: PLC0415
 
     alarm = open_alarm(settings, name, time.time)
@@ -111,12 +112,15 @@ async def _act_on_incidents(settings: Settings, name: str, state: Path) -> None:
     policy = PolicyInForce(state, policy_folders(settings.paths))
     judge = ExcessJudge(state, inspector, policy, time.time)
     notice = QueueNotice(state, time.time)
+    days = inspector.registration_days
+    purge = RegistrationPurge(state / state_files.ACCOUNTS, days, time.time)
     try:
         await actions.step()  # what was opened before this process was counted before
         async with asyncio.TaskGroup() as group:
             group.create_task(actions.run())
             group.create_task(judge.run())
             group.create_task(notice.run())
+            group.create_task(purge.run())
     finally:
         for dispatcher in filter(None, (alarm, second)):
             await dispatcher.close(ALERT_GRACE_S)

@@ -1,0 +1,61 @@
+"""The keeper forgets what names a person in registrations that are old enough."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final
+
+from oborona.accounts.store.accounts import AccountStore
+from oborona.accounts.store.registrations import forget_registrations
+from oborona.daemon.keeper.trouble import TroubleNotice
+from oborona.errors import StoreError
+from oborona.telemetry.log import event
+
+PURGE_S: Final = 3600.0
+DAY_S: Final = 86_400.0
+
+log = logging.getLogger("oborona.accounts")
+
+
+class RegistrationPurge:
+    """The purge of one keeper.
+
+    Args:
+        accounts: the file of accounts; need not exist.
+        days: that personal data is kept; 0 = as long as the account.
+        clock: Unix seconds.
+    """
+
+    def __init__(self, accounts: Path, days: int, clock: Callable[[], float]) -> None:
+        self._accounts = accounts
+        self._days = days
+        self._clock = clock
+        self._trouble = TroubleNotice(
+            "old registrations are not forgotten", "old registrations are forgotten again"
+        )
+
+    async def run(self) -> None:
+        """Forget, for ever."""
+        while True:
+            await self.step()
+            await asyncio.sleep(PURGE_S)
+
+    async def step(self) -> None:
+        """Forget what is due now; trouble is said once."""
+        if not self._days or not self._accounts.exists():
+            return
+        try:
+            forgotten = await asyncio.to_thread(self._forget)
+        except StoreError as error:
+            self._trouble.failed(error)
+            return
+        self._trouble.over()
+        if forgotten:
+            event(log, logging.INFO, "old registrations are forgotten", number=forgotten)
+
+    def _forget(self) -> int:
+        with AccountStore(self._accounts, make=False) as store:
+            return forget_registrations(store, self._clock() - self._days * DAY_S)
