@@ -48,6 +48,7 @@ PREFIXES: Final = {
     CounterPrefix.RECIPIENTS: 7,
     CounterPrefix.OCTETS: 8,
     CounterPrefix.SENT: 9,
+    CounterPrefix.NEW_RECIPIENTS: 10,
     CounterPrefix.FLOW_PACKETS: 20,
     CounterPrefix.FLOW_OCTETS: 21,
     CounterPrefix.FLOW_STREAMS: 22,

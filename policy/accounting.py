@@ -177,6 +177,24 @@ def record_sent(
     counters.add(pieces, Amounts(seen=size), now, CounterPrefix.OCTETS)
 
 
+def record_new_recipients(
+    account: Shingle, number: int, counters: CounterAdder, *, now: float
+) -> None:
+    """Count recipients whom an account had not written to for two weeks.
+
+    They are counted with the pairs by which the next message finds them known, whatever the answer
+    is: else a client that was refused would come again with the same list, and pass.
+
+    Args:
+        account: who wrote to them.
+        number: of them.
+        counters: the store.
+        now: Unix seconds.
+    """
+    pieces = CountedPieces(shingles=(account,), pairs=())
+    counters.add(pieces, Amounts(seen=number), now, CounterPrefix.NEW_RECIPIENTS)
+
+
 def undo_verdict(
     shingles: tuple[Shingle, ...],
     action: Action,

@@ -47,6 +47,7 @@ class LimitCount(StrEnum):
     MESSAGES = "messages"  # that were taken
     RECIPIENTS = "recipients"  # of messages that were taken
     OCTETS = "octets"  # of messages that were taken
+    NEW_RECIPIENTS = "new_recipients"  # whom the account had not written to for two weeks
     FIRST_CONTACTS = "first_contacts"  # messages none of whose recipients had mail from the sender
     ADDRESSES = "addresses"  # client addresses of the account, each once a day
     COUNTRIES = "countries"  # that these are in, each once a day

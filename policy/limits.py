@@ -28,6 +28,7 @@ COUNTED_FOR: Final[Mapping[LimitCount, frozenset[LimitSubject]]] = {
     LimitCount.MESSAGES: frozenset(LimitSubject),
     LimitCount.RECIPIENTS: frozenset(LimitSubject),
     LimitCount.OCTETS: frozenset(LimitSubject),
+    LimitCount.NEW_RECIPIENTS: frozenset({LimitSubject.ACCOUNT}),
     LimitCount.FIRST_CONTACTS: frozenset({LimitSubject.ACCOUNT}),
     LimitCount.ADDRESSES: frozenset({LimitSubject.ACCOUNT}),
     LimitCount.COUNTRIES: frozenset({LimitSubject.ACCOUNT}),

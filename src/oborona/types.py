@@ -53,6 +53,7 @@ class CounterPrefix(StrEnum):
     RECIPIENTS = "recipients"  # recipients of outgoing mail, each time one is written to
     OCTETS = "octets"  # octets of outgoing mail, once for each message
     SENT = "sent"  # outgoing mail that was taken, by whoever sent it
+    NEW_RECIPIENTS = "new-recipients"  # whom an account had not written to for two weeks
     FLOW_PACKETS = "flow-packets"  # packets of SMTP that a machine of ours sent, by its router
     FLOW_OCTETS = "flow-octets"  # octets of these packets
     FLOW_STREAMS = "flow-streams"  # TCP streams of SMTP, and destinations
@@ -61,7 +62,7 @@ class CounterPrefix(StrEnum):
 class Shingle(NamedTuple):
     """Hash of one normalised piece of a message."""
 
-    type: int  # 1..77, `oborona.message.shingles.Type`
+    type: int  # 1..79, `oborona.message.shingles.Type`
     hash: int  # unsigned 64 bits, keyed by the site's secret
 
 

@@ -368,6 +368,48 @@ async def test_addresses_of_an_account(tmp_path: Path) -> None:
     assert (await table.send(1, ip="192.0.2.1")).code == 550
 
 
+@pytest.mark.parametrize("then", ["refuse", "hold"])
+async def test_new_recipients_are_those_whom_the_account_never_wrote_to(
+    then: str, tmp_path: Path
+) -> None:
+    table = Sending(tmp_path, limit(then, count="new_recipients"))
+    for _ in range(5):  # always the same two
+        assert (await table.send(2)).answer is ReplyAction.ACCEPT
+    assert await table.sent(CounterPrefix.NEW_RECIPIENTS) == 2
+    assert (await table.send(2, login="bob")).answer is ReplyAction.ACCEPT
+    told = await table.send(4)  # two more
+    assert told.code == 550
+    assert "Too many new recipients of this account" in told.text
+    assert await table.sent(CounterPrefix.NEW_RECIPIENTS) == 4
+    told = await table.send(4)  # the same list again makes nobody known
+    assert told.code == 550
+    assert await table.sent(CounterPrefix.NEW_RECIPIENTS) == 4
+
+
+async def test_new_recipients_of_a_large_message_are_counted_to_a_thousand(tmp_path: Path) -> None:
+    table = Sending(tmp_path, limit("alert", count="new_recipients", most="5000"))
+    await table.send(400)
+    assert await table.sent(CounterPrefix.NEW_RECIPIENTS) == 400
+    await table.send(1200)
+    assert await table.sent(CounterPrefix.NEW_RECIPIENTS) == 1000
+    table.now += 15 * DAY_S
+    await table.send(1)
+    assert await table.sent(CounterPrefix.NEW_RECIPIENTS) == 1, "two weeks later he is new again"
+
+
+async def test_recipients_of_refused_spam_are_counted_as_they_become_known(tmp_path: Path) -> None:
+    table = Sending(tmp_path, limit("refuse", count="new_recipients", most="2"))
+    assert (await table.send(3, text=SPAM)).answer is not ReplyAction.ACCEPT
+    assert await table.sent(CounterPrefix.NEW_RECIPIENTS) == 3
+    assert (await table.send(3)).code == 550
+
+
+async def test_where_no_limit_asks_new_recipients_are_not_counted(tmp_path: Path) -> None:
+    table = Sending(tmp_path, limit("refuse", most="100"))
+    await table.send(3)
+    assert await table.sent(CounterPrefix.NEW_RECIPIENTS) == 0
+
+
 FIRM: Final = AccountDirectory()
 FIRM.learn(
     (

@@ -219,10 +219,22 @@ def recipient_pairs(
     types = ShingleType.ENTITY_RECIPIENT, ShingleType.ENTITY_RECIPIENTS
     pairs = hasher.pairs(*types, each_a, recipients)
     if identity.account and len(envelope.recipients) > MAX_REACHED:
-        account = bytes((ShingleType.ACCOUNT,)) + _octets(identity.account)
-        others = _distinct(map(str.lower, envelope.recipients), MAX_ACCOUNT_REACHED)[MAX_REACHED:]
-        pairs += hasher.pairs(*types, [account], others) if others else []
+        pairs += account_pairs(identity.account, envelope, hasher)[MAX_REACHED:]
     return tuple(pairs)
+
+
+def account_pairs(account: str, envelope: Envelope, hasher: Hasher) -> list[UniquePair]:
+    """Return the pairs of an account with each recipient of a message.
+
+    Args:
+        account: login, in lower case.
+        envelope: of the message.
+        hasher: holds the site's secret.
+    """
+    who = bytes((ShingleType.ACCOUNT,)) + _octets(account)
+    recipients = _distinct(map(str.lower, envelope.recipients), MAX_ACCOUNT_REACHED)
+    types = ShingleType.ENTITY_RECIPIENT, ShingleType.ENTITY_RECIPIENTS
+    return hasher.pairs(*types, [who], recipients)
 
 
 def contacts(pairs: Sequence[UniquePair], *, author: bool) -> tuple[Shingle, ...]:

@@ -18,6 +18,7 @@ from oborona.ident import to_text
 from oborona.policy.accounting import (
     is_counted,
     record_greylisted,
+    record_new_recipients,
     record_sent,
     record_verdict,
     vouching_pairs,
@@ -33,7 +34,7 @@ from oborona.policy.reputation_facts import first_contact
 from oborona.policy.scan import Scan
 from oborona.session.journal_entry import entry_of
 from oborona.session.limit_report import hand_over_excesses, limit_findings, report_passed
-from oborona.session.outgoing_limits import sent_by
+from oborona.session.outgoing_limits import account_of, sent_by
 from oborona.session.services import SessionServices
 from oborona.session.verdict_metrics import (
     count_identity,
@@ -129,6 +130,13 @@ def keep_verdict(services: SessionServices, judged: JudgedMessage) -> None:
                 ),
                 prefix=direction(envelope),
             )
+            if judged.limits.new_recipients and is_counted(scanned.counted):
+                record_new_recipients(
+                    account_of(services, envelope),
+                    judged.limits.new_recipients,
+                    services.counters,
+                    now=now,
+                )
             if scanned.put_off is not None:
                 record_greylisted(scanned.put_off, services.counters, now=now)
         if scanned is not None or judged.outcome in _TAKEN:

@@ -31,6 +31,7 @@ _WORDS: Final[Mapping[LimitCount, str]] = {
     LimitCount.MESSAGES: "Too many messages",
     LimitCount.RECIPIENTS: "Too many recipients",
     LimitCount.OCTETS: "Too much mail",
+    LimitCount.NEW_RECIPIENTS: "Too many new recipients",
     LimitCount.FIRST_CONTACTS: "Too many messages to new recipients",
     LimitCount.ADDRESSES: "Too many client addresses",
     LimitCount.COUNTRIES: "Too many countries",

@@ -24,11 +24,12 @@ from oborona.accounts.limits.decision import (
     rule_on_limits,
 )
 from oborona.accounts.limits.plan import LimitReads
-from oborona.accounts.limits.reader import read_limits
+from oborona.accounts.limits.reader import count_new_recipients, read_limits
 from oborona.accounts.limits.subjects import facts_of, subject_shingle
 from oborona.doors.raw_message import RawMessage
 from oborona.doors.reply import CONTINUE, TAKES, ReplyAction, SessionReply
 from oborona.errors import StoreError
+from oborona.message.hashing import ShingleType
 from oborona.policy.counts import MessageCounts
 from oborona.policy.limit_table import LimitAction
 from oborona.policy.load import Policy
@@ -97,10 +98,16 @@ async def check_message(
         known: its counts, where it was scanned.
     """
     plan = services.limits.plan(policy)
-    if not plan.whole.limits or reply.answer not in TAKES or not policy.outgoing.leaves(envelope):
+    if not plan.whole.limits or not policy.outgoing.leaves(envelope):
         return NOTHING_PASSED, reply
-    adds = MessageAmounts(recipients=len(envelope.recipients), octets=message.size)
+    fresh = await _new_recipients(services, envelope, now) if plan.asks_new else 0
+    if reply.answer not in TAKES:
+        return LimitRuling(new_recipients=fresh), reply
+    adds = MessageAmounts(
+        recipients=len(envelope.recipients), octets=message.size, new_recipients=fresh
+    )
     ruling = await _ruling(services, plan.whole, adds, envelope, now, known)
+    ruling = msgspec.structs.replace(ruling, new_recipients=fresh)
     if ruling.by is None:
         return ruling, reply
     if not policy.verdict.refuse:
@@ -110,12 +117,30 @@ async def check_message(
     return ruling, limit_reply(services, ruling.by, ruling.action, ident, reply)
 
 
+def account_of(services: SessionServices, envelope: Envelope) -> Shingle:
+    """Return what counts what the account of a message with a login does."""
+    return services.site.hasher.shingle(ShingleType.ACCOUNT, envelope.login.lower())
+
+
 def sent_by(services: SessionServices, envelope: Envelope, policy: Policy) -> tuple[Shingle, ...]:
     """Return under what an outgoing message that is taken is counted."""
     hasher, subjects = services.site.hasher, services.limits.plan(policy).subjects
     known = services.known_accounts
     shingles = (subject_shingle(subject, envelope, hasher, known) for subject in subjects)
     return tuple(shingle for shingle in shingles if shingle is not None)
+
+
+async def _new_recipients(services: SessionServices, envelope: Envelope, now: float) -> int:
+    """Return how many recipients are new; 0 where the counters can't be asked."""
+    try:
+        return await count_new_recipients(
+            envelope, services.site.hasher, services.site.counters, now
+        )
+    except StoreError:  # the limits will say it
+        return 0
+    except Exception:
+        log.exception("fault in limits")  # which no mail hangs on
+        return 0
 
 
 async def _ruling(

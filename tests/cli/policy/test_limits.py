@@ -48,6 +48,13 @@ window = "day"
 limit = 2
 then = "alert"
 [[limit]]
+name = "NEW"
+each = "account"
+count = "new_recipients"
+window = "hour"
+limit = 10
+then = "alert"
+[[limit]]
 name = "COUNTRIES"
 each = "account"
 count = "countries"
@@ -166,6 +173,16 @@ def test_addresses_are_counted_once_a_day_and_strangers_are_not(tmp_path: Path) 
     found = past.tried(tmp_path)
     assert found["NETWORKS"]["messages"] == 2
     assert found["outgoing"] == 6
+
+
+def test_new_recipients_are_counted_once(tmp_path: Path) -> None:
+    past = Past()
+    for minute in range(6):
+        past.sent(3_000 - 60 * minute, 8)  # always the same
+    past.sent(300, 12)
+    past.sent(200, 1)
+    found = past.tried(tmp_path)["NEW"]
+    assert (found["messages"], found["highest"]) == (2, 12)
 
 
 def test_countries_are_those_of_the_time(tmp_path: Path) -> None:

@@ -5,8 +5,8 @@
     in shadow, or `alert`                      it is said, and nothing is done
 
 At MAIL FROM a message adds one message, one recipient and one octet at least: a limit that is used
-up by then is passed whatever follows.  Spam, new addresses and first contacts are no message's own
-doing before it is judged: there, what was counted decides alone.
+up by then is passed whatever follows.  Of new recipients it may have none.  Spam, new addresses and
+first contacts are no message's own doing before it is judged: what was counted decides alone.
 
 A program of the mail server's own machine is never put off: Postfix tries `sendmail`'s mail again
 at once, and again.  Its message is held instead.
@@ -30,6 +30,7 @@ class MessageAmounts(msgspec.Struct, frozen=True, kw_only=True):
     messages: int = 1
     recipients: int = 1
     octets: int = 1
+    new_recipients: int = 0
 
     def of(self, count: LimitCount) -> int:
         """Return what it adds to one count; 0 for what is no message's own doing."""
@@ -40,6 +41,8 @@ class MessageAmounts(msgspec.Struct, frozen=True, kw_only=True):
                 return self.recipients
             case LimitCount.OCTETS:
                 return self.octets
+            case LimitCount.NEW_RECIPIENTS:
+                return self.new_recipients
         return 0
 
 
@@ -71,6 +74,7 @@ class LimitRuling(msgspec.Struct, frozen=True, kw_only=True):
     action: LimitAction | None = None  # None: nothing is done, it goes on
     by: PassedLimit | None = None  # whose action it is
     faults: tuple[str, ...] = ()  # for the log: formulas that gave no number
+    new_recipients: int = 0  # of the message, where a limit counts them
 
 
 NOTHING_PASSED: Final = LimitRuling()

@@ -33,6 +33,7 @@ PLACES: Final[Mapping[LimitCount, NumberPlace]] = {
     LimitCount.MESSAGES: NumberPlace(CounterPrefix.SENT, Metric.SEEN),
     LimitCount.RECIPIENTS: NumberPlace(CounterPrefix.RECIPIENTS, Metric.SEEN),
     LimitCount.OCTETS: NumberPlace(CounterPrefix.OCTETS, Metric.SEEN),
+    LimitCount.NEW_RECIPIENTS: NumberPlace(CounterPrefix.NEW_RECIPIENTS, Metric.SEEN),
     LimitCount.FIRST_CONTACTS: NumberPlace(CounterPrefix.FIRST, Metric.SEEN),
     LimitCount.ADDRESSES: NumberPlace(CounterPrefix.OUT, Metric.SEEN),
     LimitCount.COUNTRIES: NumberPlace(CounterPrefix.OUT, Metric.SEEN),
@@ -145,6 +146,7 @@ class LimitPlan:
         early: those that may refuse at MAIL FROM.
         subjects: whose mail is counted: the account's always, so that there is a past by the time
             somebody writes a limit.
+        asks_new: some count new recipients.
     """
 
     def __init__(self, limits: Sequence[Limit]) -> None:
@@ -152,6 +154,7 @@ class LimitPlan:
         self.early = LimitReads(
             [limit for limit in limits if not limit.shadow and limit.then in REFUSING]
         )
+        self.asks_new = any(limit.count is LimitCount.NEW_RECIPIENTS for limit in limits)
         self.subjects = tuple(
             subject
             for subject in LimitSubject

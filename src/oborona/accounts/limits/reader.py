@@ -9,9 +9,34 @@ from oborona.accounts.limits.usual import UNKNOWN_PAST, account_past
 from oborona.accounts.sending_account import KnownAccounts
 from oborona.counters.window import DAY_S
 from oborona.message.hashing import Hasher
+from oborona.message.unique_pairs import account_pairs
 from oborona.policy.counts import MessageCounts
 from oborona.policy.ports import CounterReader
-from oborona.types import Envelope
+from oborona.types import CounterPrefix, Envelope, Metric, Window
+
+
+async def count_new_recipients(
+    envelope: Envelope, hasher: Hasher, counters: CounterReader, now: float
+) -> int:
+    """Return how many recipients of a message its account has not written to for two weeks, of a
+    thousand at most.
+
+    Args:
+        envelope: of the message.
+        hasher: holds the site's secret.
+        counters: the store; one read.
+        now: Unix seconds.
+
+    Raises:
+        StoreError: they can't be asked, or not for all.
+    """
+    if not envelope.login:
+        return 0
+    pairs = account_pairs(envelope.login.lower(), envelope, hasher)
+    if not pairs:
+        return 0
+    rows = await counters.read(tuple(pair.both for pair in pairs), now, CounterPrefix.OUT)
+    return sum(not row[Window.FORTNIGHT][Metric.SEEN] for row in rows)
 
 
 async def read_limits(

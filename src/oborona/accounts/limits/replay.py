@@ -15,14 +15,14 @@ import msgspec
 
 from oborona.accounts.limits.decision import MessageAmounts, PassedLimit, rule_on_limits
 from oborona.accounts.limits.memory import LimitMemory
-from oborona.accounts.limits.reader import read_limits
+from oborona.accounts.limits.reader import count_new_recipients, read_limits
 from oborona.accounts.limits.subjects import facts_of, subject_shingle
 from oborona.accounts.sending_account import KnownAccounts
 from oborona.counters.memory import MemoryCounters
 from oborona.message.hashing import Hasher
 from oborona.message.shingles import NOWHERE
-from oborona.message.unique_pairs import envelope_pairs
-from oborona.policy.accounting import record_sent
+from oborona.message.unique_pairs import account_pairs, envelope_pairs
+from oborona.policy.accounting import record_new_recipients, record_sent
 from oborona.policy.limit_table import LimitCount, LimitSubject
 from oborona.policy.load import Policy
 from oborona.policy.local_clients import is_program
@@ -93,6 +93,9 @@ class LimitReplay:
         if not self._policy.outgoing.leaves(envelope):
             return
         plan = self._memory.plan(self._policy)
+        fresh = 0
+        if plan.asks_new:
+            fresh = await count_new_recipients(envelope, _HASHER, self._counters, at)
         if at >= self._start:
             self.outgoing += 1
             if taken:  # what was refused passes no limit
@@ -100,7 +103,9 @@ class LimitReplay:
                     self._memory, plan.whole, envelope, _HASHER, self._counters, self._accounts, at
                 )
                 facts = facts_of(envelope, self._accounts, at)
-                adds = MessageAmounts(recipients=len(envelope.recipients), octets=size)
+                adds = MessageAmounts(
+                    recipients=len(envelope.recipients), octets=size, new_recipients=fresh
+                )
                 program = is_program(envelope)
                 ruling = rule_on_limits(readings, adds, facts, program=program)
                 for passed in ruling.passed:
@@ -119,6 +124,11 @@ class LimitReplay:
                 ),
                 pairs=envelope_pairs(envelope, _HASHER, location),
             )
+            if fresh:
+                reached = account_pairs(envelope.login.lower(), envelope, _HASHER)
+                seen = msgspec.structs.replace(seen, pairs=(*seen.pairs, *reached))
+                account = shingles[LimitSubject.ACCOUNT]
+                record_new_recipients(account, fresh, self._counters, now=at)
             amounts = Amounts(seen=1, spam=int(action in _SPAM))
             self._counters.add(seen, amounts, at, CounterPrefix.OUT)
         if taken:

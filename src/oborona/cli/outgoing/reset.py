@@ -22,6 +22,7 @@ COUNTED: Final = {
     CounterPrefix.SENT: "messages",
     CounterPrefix.RECIPIENTS: "recipients",
     CounterPrefix.OCTETS: "octets",
+    CounterPrefix.NEW_RECIPIENTS: "new recipients",
 }
 
 
@@ -31,7 +32,7 @@ COUNTED: Final = {
 @pass_cli_context
 def reset(context: CliContext, login: str, dry_run: bool) -> None:
     """Take back what the account LOGIN used up of its limits in the last 24 hours: messages,
-    recipients and octets.
+    recipients, new ones, and octets.
 
     Its earlier days, by which is judged what is usual for it, and what is known of spam and
     complaints stay. Exit status 1 where there is nothing to take back.
