@@ -7,12 +7,16 @@ from __future__ import annotations
 import os
 import subprocess
 import threading
+import time
 from collections.abc import Callable, Iterator
 from typing import Any, Final
 
 import msgspec
 import pytest
 
+from oborona import state_files
+from oborona.accounts.account import AccountRecord, Customer, Trust
+from oborona.accounts.store.accounts import AccountStore
 from tests.peers.dns import Zones
 from tests.peers.postfix import Postfix, transaction
 from tests.whole.gate import CONTACT, LETTER, Gate, eventually, reference
@@ -55,6 +59,22 @@ limit = 2
 then = "refuse"
 unless = "login != 'tried@example.test'"
 mode = "shadow"
+[[limit]]
+name = "NEW"
+each = "account"
+count = "new_recipients"
+window = "hour"
+limit = 3
+then = "refuse"
+unless = "login != 'new@example.test'"
+[[limit]]
+name = "FIRM"
+each = "customer"
+count = "recipients"
+window = "hour"
+limit = "100 if rating < 100 or trusted else 3"
+then = "refuse"
+unless = "customer != 'firm'"
 """
 
 
@@ -226,6 +246,46 @@ def test_a_client_is_put_off_and_a_program_of_the_machine_is_not(
     assert len(of_program()) == 8  # each once
     assert set(of_program()) <= {"accept", "hold"}
     assert "hold" in of_program()
+
+
+def test_new_recipients_alone_use_up_a_limit_on_them(gate: Gate, postfix: Postfix) -> None:
+    login = "new@example.test"
+    for _ in range(3):  # always the same three
+        assert send(postfix, login, 3)[-1].startswith("250")
+        time.sleep(1.0)  # the other workers know them
+    replies = send(postfix, login, 4)
+    assert replies[-1].startswith("550")
+    assert "Too many new recipients of this account" in replies[-1]
+    replies = send(postfix, login, 4)  # the same list, which nobody is new of any more
+    assert "Too many new recipients" in replies[-1]
+
+
+def test_accounts_of_a_customer_share_a_limit_once_a_source_has_told_of_them(
+    gate: Gate, postfix: Postfix
+) -> None:
+    logins = "one@example.test", "two@example.test"
+    assert send(postfix, logins[0], 9)[-1].startswith("250")  # nobody's yet
+    with AccountStore(gate.oborona.state / state_files.ACCOUNTS) as store:
+        store.put(
+            [
+                AccountRecord(id=login, logins=(login,), customer=Customer(id="firm"))
+                for login in logins
+            ],
+            by="test",
+            now=time.time(),
+        )
+    time.sleep(1.0)  # all workers know within half a second
+    assert send(postfix, logins[0], 2)[-1].startswith("250")
+    time.sleep(1.0)
+    replies = send(postfix, logins[1], 2)
+    assert replies[-1].startswith("550")
+    assert "Too many recipients of this customer" in replies[-1]
+    with AccountStore(gate.oborona.state / state_files.ACCOUNTS) as store:
+        for login in logins:
+            trust = Trust(by="test", at=time.time(), until=0.0, why="talked to them")
+            store.trust(login, trust)
+    time.sleep(1.0)
+    assert send(postfix, logins[1], 2)[-1].startswith("250")
 
 
 def test_a_limit_in_shadow_is_counted_and_explained(gate: Gate, postfix: Postfix) -> None:
