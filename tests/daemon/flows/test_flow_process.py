@@ -12,7 +12,9 @@ import pytest
 from click.testing import CliRunner
 
 from oborona import state_files
+from oborona.accounts.account import AccountNetwork, AccountRecord
 from oborona.accounts.flows.store import FileState, FlowStore
+from oborona.accounts.store.accounts import AccountStore
 from oborona.cli import main
 from oborona.telemetry import status
 from tests.accounts.flows.captured_smtp import SmtpSession, write_pcap
@@ -43,14 +45,14 @@ def started(folder: Path, source: str) -> Oborona:
     )
 
 
-def json_file(folder: Path, name: str, streams: int) -> None:
+def json_file(folder: Path, name: str, streams: int, source: str = "192.0.2.5") -> None:
     now = time.time_ns()
     lines = [
         json.dumps(
             {
                 "time_received_ns": now, "time_flow_start_ns": now - 10**9,
                 "time_flow_end_ns": now, "sampler_address": "203.0.113.1", "bytes": 700,
-                "packets": 3, "src_addr": "192.0.2.5", "dst_addr": f"198.51.100.{number % 200}",
+                "packets": 3, "src_addr": source, "dst_addr": f"198.51.100.{number % 200}",
                 "proto": "TCP", "src_port": number, "dst_port": 25, "tcp_flags": 27,
             }
         )
@@ -171,3 +173,29 @@ def test_without_a_folder_files_wait_and_it_is_said(folder: Path) -> None:
         (folder / "later").mkdir()
         json_file(folder / "later", "a.jsonl", 200)
         wait(lambda: taken(daemon) == ["a.jsonl"])
+
+
+def test_networks_of_accounts_are_ours_too(folder: Path, tmp_path: Path) -> None:
+    state = tmp_path / "state"
+    state.mkdir(0o700)
+    firm = AccountRecord(
+        id="firm", logins=("firm",), networks=(AccountNetwork(network="203.0.113.0/28"),)
+    )
+    with AccountStore(state / state_files.ACCOUNTS) as store:
+        store.put([firm], by="test", now=time.time())
+    settings = {
+        "flows.source": "jsonl",
+        "flows.folder": folder,
+        "flows.look_s": 0.1,
+        "flows.kept_from": 1,
+        "site.networks": "192.0.2.0/24",
+        "worker.processes": 1,
+        "reader.enabled": False,
+    }
+    with Oborona(settings, state=state) as daemon:
+        for number, source in enumerate(("203.0.113.3", "203.0.113.200", "192.0.2.5")):
+            json_file(folder, f"{number}.jsonl", 7, source)
+        wait(lambda: len(taken(daemon)) == 3)
+        with FlowStore(state / state_files.FLOWS, make=False) as flows:
+            found = {window.address: window.streams for window in flows.windows(0)}
+    assert found == {"203.0.113.3": 7, "192.0.2.5": 7}

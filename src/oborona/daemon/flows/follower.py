@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Final
 
 from oborona.accounts.flows.addresses import AddressTable, OwnSources
@@ -66,7 +66,7 @@ class FlowFollower:
         source: of flows.
         taker: counts them.
         store: of what was taken.
-        networks: which are ours.
+        networks: which are ours, asked for each file.
     """
 
     def __init__(
@@ -75,7 +75,7 @@ class FlowFollower:
         taker: FlowTaker,
         store: FlowStore,
         *,
-        networks: Sequence[Network],
+        networks: Callable[[], Iterable[Network]],
     ) -> None:
         self._source = source
         self._taker = taker
@@ -114,7 +114,7 @@ class FlowFollower:
 
     def _take(self, unit: FlowUnit) -> bool:
         table = AddressTable()
-        own = OwnSources(self._networks, table)
+        own = OwnSources(self._networks(), table)
         try:
             read = unit.read(table, own)
         except StoreError:

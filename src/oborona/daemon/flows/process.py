@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Final
 
 from oborona import secret, state_files
+from oborona.accounts.addresses.own_networks import OwnNetworks
 from oborona.accounts.flows.flow_taker import FlowTaker
 from oborona.accounts.flows.measurement import FlowRules
 from oborona.accounts.flows.nfdump import NfdumpReader
@@ -140,7 +141,9 @@ def open_follower(settings: Settings, state: Path, stores: ExitStack) -> FlowFol
         flow_source(flows, store),
         taker,
         store,
-        networks=tuple(map(ip_network, settings.site.networks.split())),
+        networks=OwnNetworks(
+            map(ip_network, settings.site.networks.split()), state / state_files.ACCOUNTS
+        ),
     )
 
 
