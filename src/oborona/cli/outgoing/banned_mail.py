@@ -47,7 +47,7 @@ def hold_banned(context: CliContext, folder: Path | None) -> None:
     hold, and what a person let go since, stays as it is. Running it again does no harm.
     """
     if os.geteuid():
-        click.echo("oborona: only root may do this", err=True)
+        click.echo("oborona: only root may touch the queue: run it as root", err=True)
         click.get_current_context().exit(os.EX_NOPERM)
     with suppress(FileNotFoundError):  # first: who asks from now on asks for one more run
         (context.state / state_files.QUEUE_DUE).unlink()
