@@ -16,21 +16,18 @@ from oborona.policy.flow_limit_table import (
     FlowWindowName,
 )
 from oborona.policy.named_tables import Fields
+from oborona.policy.sender_facts import SenderFacts, sender_facts
 from oborona.policy.table_expressions import limit_formula, table_expression
 from oborona.types import RuleMode, Stage
 
 WORD: Final = "flow limit"
 
 
-class FlowFacts(msgspec.Struct, kw_only=True):
+class FlowFacts(SenderFacts, kw_only=True):
     """What `limit` and `unless` may name, under the names of their fields."""
 
     address: str = ""
     account: str | None = None
-    customer: str | None = None
-    trusted: bool | None = None
-    rating: int | None = None
-    age: float | None = None
     streams: float = 0.0
 
 
@@ -50,40 +47,7 @@ FLOW_FACTS: Final = (
         example="firm-17",
         optional=True,
     ),
-    Fact(
-        name="customer",
-        type=str,
-        stage=Stage.CONNECT,
-        doc="id of the customer who answers for the account",
-        example="firm",
-        optional=True,
-    ),
-    Fact(
-        name="trusted",
-        type=bool,
-        stage=Stage.CONNECT,
-        doc="a person trusts the account",
-        example=True,
-        optional=True,
-    ),
-    Fact(
-        name="rating",
-        type=int,
-        stage=Stage.CONNECT,
-        doc="rating of the account, as it was rated last",
-        unit="0 to 100",
-        example=85,
-        optional=True,
-    ),
-    Fact(
-        name="age",
-        type=float,
-        stage=Stage.CONNECT,
-        doc="days since the account was made",
-        unit="days",
-        example=400.5,
-        optional=True,
-    ),
+    *sender_facts(Stage.CONNECT),
     Fact(
         name="streams",
         type=float,

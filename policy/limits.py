@@ -21,6 +21,7 @@ from oborona.policy.limit_table import (
     LimitWindow,
 )
 from oborona.policy.named_tables import Fields, refuse
+from oborona.policy.sender_facts import SenderFacts, sender_facts
 from oborona.policy.table_expressions import limit_formula, table_expression
 from oborona.types import RuleMode, Stage
 
@@ -39,7 +40,7 @@ COUNTED_FOR: Final[Mapping[LimitCount, frozenset[LimitSubject]]] = {
 """Whose numbers of each sort are kept."""
 
 
-class LimitFacts(msgspec.Struct, kw_only=True):
+class LimitFacts(SenderFacts, kw_only=True):
     """What `limit` and `unless` may name, under the names of their fields.
 
     The past is each limit's own.
@@ -50,10 +51,6 @@ class LimitFacts(msgspec.Struct, kw_only=True):
     client_ip: str = ""
     sender: str = ""
     recipients: int = 0
-    trusted: bool | None = None
-    rating: int | None = None
-    age: float | None = None
-    customer: str | None = None
     usual: float = 0.0
     age_days: int = 0
 
@@ -94,40 +91,7 @@ LIMIT_FACTS: Final = (
         doc="recipients of this message; 0 before they are named",
         example=3,
     ),
-    Fact(
-        name="trusted",
-        type=bool,
-        stage=Stage.SENDER,
-        doc="a person trusts the account; none where the account is not known",
-        example=True,
-        optional=True,
-    ),
-    Fact(
-        name="rating",
-        type=int,
-        stage=Stage.SENDER,
-        doc="rating of the account, as it was rated last; none where it is not known",
-        unit="0 to 100",
-        example=85,
-        optional=True,
-    ),
-    Fact(
-        name="age",
-        type=float,
-        stage=Stage.SENDER,
-        doc="days since the account was made; none where nobody knows when that was",
-        unit="days",
-        example=400.5,
-        optional=True,
-    ),
-    Fact(
-        name="customer",
-        type=str,
-        stage=Stage.SENDER,
-        doc="id of the customer who answers for the account; none where nobody is known to",
-        example="firm-17",
-        optional=True,
-    ),
+    *sender_facts(Stage.SENDER),
     Fact(
         name="usual",
         type=float,

@@ -6,6 +6,8 @@ from typing import Final, Protocol
 
 import msgspec
 
+from oborona.policy.sender_facts import SenderFacts
+
 DAY_S: Final = 86_400.0
 
 
@@ -28,6 +30,11 @@ class SendingAccount(msgspec.Struct, frozen=True, kw_only=True):
     def age_days(self, now: float) -> float | None:
         """Return the days since it was made; None: nobody knows when it was."""
         return max(0.0, (now - self.born) / DAY_S) if self.born else None
+
+    def tell(self, facts: SenderFacts, now: float) -> None:
+        """Write what is known of it at Unix time `now` into facts."""
+        facts.trusted, facts.rating = self.trusted(now), self.rating
+        facts.age, facts.customer = self.age_days(now), self.customer or None
 
 
 class KnownAccounts(Protocol):

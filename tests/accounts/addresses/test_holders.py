@@ -6,8 +6,13 @@ from pathlib import Path
 
 from oborona.accounts.account import AccountNetwork, AccountRecord, Customer
 from oborona.accounts.addresses.account_networks import AccountNetworks
-from oborona.accounts.addresses.holders import holders
+from oborona.accounts.addresses.holders import holders, incidents_at
+from oborona.accounts.excess import Excess
+from oborona.accounts.incidents.incident import IncidentVerdict
 from oborona.accounts.incidents.store import IncidentStore
+from oborona.accounts.inspector.decision import InspectorRules
+from oborona.accounts.inspector.inspector import Inspector
+from oborona.policy.account_tests import AccountTests
 
 NOW = 1_800_000_000.0
 
@@ -46,3 +51,19 @@ def test_an_address_that_goes_from_one_to_another_has_both_in_its_history(tmp_pa
         "ann", "wide", "", "",
     ]  # fmt: skip
     assert AccountNetworks.of(tmp_path / "none").networks == ()
+
+
+def test_an_open_incident_is_among_those_told_however_many_came_after_it(tmp_path: Path) -> None:
+    with IncidentStore(tmp_path / "accounts.db") as store:
+        inspector = Inspector(store, AccountTests, InspectorRules(), live=False, clock=lambda: NOW)
+        for number in range(12):
+            excess = Excess(
+                account=f"a{number}", limit="L", metric="m", window="hour", value=9, most=1, at=NOW,
+                address="9.1.0.7",
+            )  # fmt: skip
+            inspector.take(excess)
+        for ident in range(2, 13):
+            verdict = IncidentVerdict.NOT_SPAM
+            store.close_incident(ident, verdict, by="test", note="", now=NOW)
+        found = [one.id for one in incidents_at(store, "9.1.0.7", 10)]
+    assert found == [1, *range(12, 3, -1)]

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Self
 
 from oborona.accounts.store.accounts import AccountStore
-from oborona.reputation.networks import Network, network, plain
+from oborona.reputation.networks import Network, NetworkSet, network, pack, plain
 
 
 class AccountNetworks:
@@ -19,9 +19,7 @@ class AccountNetworks:
 
     def __init__(self, holders: Iterable[tuple[Network, str]]) -> None:
         self._accounts = dict(holders)
-        self._lengths = sorted(
-            {(one.version, one.prefixlen) for one in self._accounts}, reverse=True
-        )
+        self._set = NetworkSet((pack(tuple(self._accounts)),))
 
     @classmethod
     def of(cls, path: Path) -> Self:
@@ -51,21 +49,5 @@ class AccountNetworks:
         it is nobody's.
         """
         at = plain(address)
-        if at is None:
-            return None
-        for version, length in self._lengths:
-            if version == at.version:
-                around = network_around(address, length)
-                account = self._accounts.get(around)
-                if account is not None:
-                    return str(around), account
-        return None
-
-
-def network_around(address: str, length: int) -> Network:
-    """Return the network of so many bits that an address lies in."""
-    at = plain(address)
-    assert at is not None, "asked of addresses alone"
-    bits = at.max_prefixlen - length
-    first = int(at) >> bits << bits
-    return network(f"{type(at)(first)}/{length}")
+        around = self._set.find(at) if at is not None else None
+        return (str(around), self._accounts[around]) if around is not None else None

@@ -42,7 +42,8 @@ def holders(store: IncidentStore, address: str) -> list[AddressHolder]:
 
 
 def incidents_at(store: IncidentStore, address: str, most: int) -> list[Incident]:
-    """Return the latest incidents at an address, or of accounts that have it now.
+    """Return incidents at an address, or of accounts that have it now: those that are open first,
+    then the latest.
 
     Args:
         store: the file of accounts.
@@ -55,4 +56,4 @@ def incidents_at(store: IncidentStore, address: str, most: int) -> list[Incident
         for one in store.incidents()
         if one.address == address or (one.account in own and not one.address)
     ]
-    return found[:most]
+    return sorted(found, key=lambda one: one.verdict is not None)[:most]

@@ -18,7 +18,7 @@ class ListRound(msgspec.Struct, frozen=True, kw_only=True):
     """A round of one list."""
 
     list: str  # its name
-    begun: float  # Unix seconds; a catching up moves it
+    begun: float  # Unix seconds
     last: str = ""  # address that was asked about; "" = none yet
     asked: int = 0  # addresses of this round
     finished: float = 0.0  # Unix seconds, when a whole round ended last; 0 = none yet

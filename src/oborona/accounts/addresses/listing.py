@@ -43,7 +43,7 @@ class OwnListing(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ListingChange(msgspec.Struct, frozen=True, kw_only=True):
-    """What an answer changes; both None: it is clean, as before."""
+    """What an answer changes."""
 
     now: OwnListing | None  # as it is from now on; None = nothing is kept
     listed: bool = False  # it was not, and people are to know

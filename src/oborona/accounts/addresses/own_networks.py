@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import math
 import time
 from collections.abc import Callable, Iterable
@@ -12,11 +11,9 @@ from typing import Final
 from oborona.accounts.addresses.account_networks import AccountNetworks
 from oborona.errors import StoreError
 from oborona.reputation.networks import Network
-from oborona.telemetry.log import event
+from oborona.telemetry.trouble import TroubleNotice
 
 LOOK_S: Final = 60.0  # between looks at the file of accounts
-
-log = logging.getLogger("oborona.accounts")
 
 
 class OwnNetworks:
@@ -39,7 +36,9 @@ class OwnNetworks:
         self._monotonic = monotonic
         self._accounts: tuple[Network, ...] = ()
         self._looked = -math.inf
-        self._trouble = ""
+        self._trouble = TroubleNotice(
+            "networks of accounts stay as they were", "networks of accounts are read again"
+        )
 
     def __call__(self) -> tuple[Network, ...]:
         """Return them, as they were a minute ago at most; while the file can't be read those of
@@ -49,9 +48,8 @@ class OwnNetworks:
             self._looked = self._monotonic()
             try:
                 self._accounts = AccountNetworks.of(self._path).networks
-                self._trouble = ""
             except StoreError as error:
-                if str(error) != self._trouble:
-                    event(log, logging.ERROR, "networks of accounts stay as they were", error=error)
-                self._trouble = str(error)
+                self._trouble.failed(error)
+            else:
+                self._trouble.over()
         return (*self._site, *self._accounts)

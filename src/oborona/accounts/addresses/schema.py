@@ -18,7 +18,7 @@ MIGRATIONS: Final = (
         CREATE TABLE listing (
             address TEXT NOT NULL,
             list TEXT NOT NULL,
-            state TEXT NOT NULL,       -- listed, unknown
+            state TEXT NOT NULL,       -- suspected, listed, unknown
             since REAL NOT NULL,       -- Unix seconds
             asked REAL NOT NULL,       -- of the last answer, Unix seconds
             say TEXT NOT NULL,         -- what the list says; why it is unknown

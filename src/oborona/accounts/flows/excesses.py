@@ -210,7 +210,6 @@ def _facts(address: str, streams: float, accounts: KnownAccounts, now: float) ->
     facts = FlowFacts(address=address, streams=streams)
     account = accounts.sender("", address)
     if account is not None:
-        facts.account, facts.customer = account.id, account.customer or None
-        facts.trusted, facts.rating = account.trusted(now), account.rating
-        facts.age = account.age_days(now)
+        facts.account = account.id
+        account.tell(facts, now)
     return facts

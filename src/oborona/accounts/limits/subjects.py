@@ -51,8 +51,7 @@ def facts_of(envelope: Envelope, accounts: KnownAccounts, now: float) -> LimitFa
     )
     account = accounts.sender(envelope.login, envelope.client.ip)
     if account is not None:
-        facts.trusted, facts.rating = account.trusted(now), account.rating
-        facts.age, facts.customer = account.age_days(now), account.customer or None
+        account.tell(facts, now)
     return facts
 
 

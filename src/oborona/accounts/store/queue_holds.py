@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
-from oborona.accounts.account import AccountState
+from oborona.accounts.account import AccountBlock, AccountState
 from oborona.accounts.queue_holds import QueueHold
 from oborona.accounts.store.accounts import AccountStore
 
 
-def banned_logins(store: AccountStore, now: float) -> dict[str, str]:
-    """Return the accounts that are banned at Unix time `now`, by login in lower case."""
+def banned_logins(blocks: Mapping[str, AccountBlock], now: float) -> dict[str, str]:
+    """Return the accounts that are banned at Unix time `now`, by login in lower case.
+
+    Args:
+        blocks: as of `AccountStore.blocked`.
+        now: Unix seconds.
+    """
     return {
         login: block.account
-        for login, block in store.blocked(now).items()
+        for login, block in blocks.items()
         if block.state is AccountState.BANNED and block.in_force(now)
     }
 

@@ -8,11 +8,11 @@ from enum import StrEnum
 
 import msgspec
 
+from oborona.cli.list_probe import probe_list
 from oborona.config import Settings
 from oborona.dns import DnsAsker, DnsType
 from oborona.reputation.dnsbl import (
     DnsblFailure,
-    DnsblHealth,
     DnsblInputs,
     DnsblListing,
     DnsblState,
@@ -62,14 +62,9 @@ async def _one(dns_list: DnsList, address: str, asker: DnsAsker) -> ListWord | N
     to_ask = questions([dns_list], DnsblInputs(client=address), NOWHERE, lambda _: True)
     if not to_ask:
         return None
-    health = DnsblHealth([dns_list])
-    points = health.due(0.0)
-    answer, *probed = await asyncio.gather(
-        *(asker.ask(one.name, DnsType.A) for one in (to_ask[0], *points))
+    state, answer = await asyncio.gather(
+        probe_list(dns_list, asker), asker.ask(to_ask[0].name, DnsType.A)
     )
-    for point, of_point in zip(points, probed, strict=True):
-        health.heard(point, of_point, 0.0)
-    (state,) = health.states()
     if state.state is not DnsblState.HEALTHY:
         return ListWord(list=dns_list.name, state=AddressState.UNKNOWN, say=state.why)
     match read(to_ask[0], answer):

@@ -12,10 +12,11 @@ from typing import Final
 
 from oborona.cli.context import CliContext
 from oborona.cli.doctor.report import CheckReport, CheckState
+from oborona.cli.list_probe import probe_list
 from oborona.config import ResolverAddress, Settings, parse_servers
 from oborona.dns import DnsAnswer, DnsAsker, DnsOutcome, DnsType
 from oborona.errors import OboronaError
-from oborona.reputation.dnsbl import DnsblFault, DnsblHealth, DnsblState, DnsList
+from oborona.reputation.dnsbl import DnsblFault, DnsblState, DnsList, probes
 from oborona.resolver import Resolver, open_resolver, system_servers
 from oborona.telemetry import status
 
@@ -85,23 +86,19 @@ def resolver_report(
 
 
 async def _list(dns_list: DnsList, asker: DnsAsker) -> CheckReport:
-    health, subject = DnsblHealth([dns_list]), f"DNS list {dns_list.name}"
-    probes = health.due(0.0)
-    if not probes:
+    subject, points = f"DNS list {dns_list.name}", probes(dns_list)
+    if not points:
         return CheckReport(
             subject,
             CheckState.OK,
             "has no test points; it is trusted until its answers tell otherwise",
         )
     started = time.monotonic()
-    answers = await asyncio.gather(*(asker.ask(probe.name, DnsType.A) for probe in probes))
+    state = await probe_list(dns_list, asker)
     took = (time.monotonic() - started) * 1000
-    for probe, answer in zip(probes, answers, strict=True):
-        health.heard(probe, answer, 0.0)
-    (state,) = health.states()
     if state.state is DnsblState.HEALTHY:
         return CheckReport(
-            subject, CheckState.OK, f"{len(probes)} test points are right, {took:.0f} ms"
+            subject, CheckState.OK, f"{len(points)} test points are right, {took:.0f} ms"
         )
     refused = state.fault is DnsblFault.REFUSED
     hint = "docs/senders/dns-lists.md says what each refusal means" if refused else ""

@@ -37,18 +37,26 @@ def outgoing(context: CliContext, folder: Path | None = None) -> Iterator[CheckR
     yield from _held(context, folder)
     now = time.time()
     waiting = excess_spool.oldest(context.state / state_files.EXCESSES)
+    marked = _written(context.state / state_files.QUEUE_DUE)
     if waiting is not None and now - waiting > UNTAKEN_S:
         words = f"excesses of limits wait for the keeper since {ago(now - waiting)}"
         yield CheckReport("inspector", CheckState.FAIL, words, "its log says why")
-    mark = context.state / state_files.QUEUE_DUE
-    if mark.exists() and now - (since := mark.stat().st_mtime) > UNTAKEN_S:
+    if marked is not None and now - marked > UNTAKEN_S:
         yield CheckReport(
             "mail of banned accounts",
             CheckState.WARN,
-            f"nobody has looked to the mail server's queue for {ago(now - since)}",
+            f"nobody has looked to the mail server's queue for {ago(now - marked)}",
             "oborona outgoing hold-banned does it; systemctl enable --now oborona-queue.path has it"
             " done from now on",
         )
+
+
+def _written(path: Path) -> float | None:
+    """Return when a file was written, Unix seconds; None: it is not there, or no more."""
+    try:
+        return path.stat().st_mtime
+    except FileNotFoundError:
+        return None
 
 
 def _logins(context: CliContext, folder: Path | None) -> Iterator[CheckReport]:

@@ -7,10 +7,8 @@ asks for it (`oborona-queue.path`), and every command of root's that bans an acc
 
 from __future__ import annotations
 
-import asyncio
 import os
 import time
-from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -29,11 +27,9 @@ from oborona.cli.account.store import open_accounts
 from oborona.cli.context import CliContext, pass_cli_context
 from oborona.cli.outgoing.hold_list import postfix_folder
 from oborona.cli.outgoing.hold_queue import HoldDecision, HoldQueue, hold_queue
-from oborona.cli.outgoing.queue_entry import CLOCKS_S
-from oborona.cli.outgoing.queue_listing import QueuedMessage
+from oborona.cli.outgoing.queue_entry import queue_logins
 from oborona.cli.output import echo
 from oborona.errors import OboronaError
-from oborona.journal.queries import JournalReader
 
 
 @click.command(name="hold-banned")
@@ -81,13 +77,23 @@ def settle_queue(context: CliContext, folder: Path | None) -> list[str]:
         StoreError: the file of accounts or the journal can't be read.
     """
     with open_accounts(context) as store:
-        logins = banned_logins(store, time.time())
+        now = time.time()
+        logins = banned_logins(store.blocked(now), now)
         holds = queue_holds(store)
     if not logins and not holds:
         return []
     queue = hold_queue(folder, deliver=False)  # a unit's end would kill a delivery
     messages = queue.listing().messages
-    mail = asyncio.run(_of_accounts(context, messages, logins))
+    sent_by = queue_logins(context, messages) if logins else {}
+    mail = [
+        AccountMail(
+            queue_id=message.queue_id,
+            since=message.since,
+            held=message.held,
+            account=logins.get(sent_by.get(message.queue_id, ""), ""),
+        )
+        for message in messages
+    ]
     plan = plan_holds(mail, set(logins.values()), holds)
     held = _hold(context, queue, plan)
     released = _release(context, queue, plan)
@@ -99,29 +105,6 @@ def settle_queue(context: CliContext, folder: Path | None) -> list[str]:
         )
         if number
     ]
-
-
-async def _of_accounts(
-    context: CliContext, messages: Sequence[QueuedMessage], logins: dict[str, str]
-) -> list[AccountMail]:
-    """Return the queue with the banned accounts that sent it, as the journal knows them."""
-    known = dict[str, tuple[float, str]]()
-    if logins:
-        async with await JournalReader.open(context.state / state_files.JOURNAL) as journal:
-            known = await journal.logins([message.queue_id for message in messages])
-    mail = list[AccountMail]()
-    for message in messages:
-        judged, login = known.get(message.queue_id, (0.0, ""))
-        before = judged < message.since - CLOCKS_S  # that is another message's
-        mail.append(
-            AccountMail(
-                queue_id=message.queue_id,
-                since=message.since,
-                held=message.held,
-                account="" if before else logins.get(login.lower(), ""),
-            )
-        )
-    return mail
 
 
 def _hold(context: CliContext, queue: HoldQueue, plan: HoldPlan) -> int:

@@ -100,12 +100,37 @@ async def _joined(context: CliContext, messages: Sequence[QueueEntry]) -> list[Q
 
 
 async def _entry(journal: JournalReader, queued: QueuedMessage) -> JournalEntry | None:
-    """Return the entry of a message: mail servers use queue ids again, and it was judged after it
-    came.
-    """
     idents = await journal.find(queue_id=queued.queue_id)
     entry = await journal.get(idents[0]) if idents else None
-    return entry if entry is not None and entry.time >= queued.since - CLOCKS_S else None
+    return entry if entry is not None and _is_of(queued, entry.time) else None
+
+
+def queue_logins(context: CliContext, messages: Sequence[QueuedMessage]) -> dict[str, str]:
+    """Return the logins that sent messages, in lower case, by queue id; those of nobody we know are
+    left out.
+
+    Raises:
+        StoreError: the journal can't be read.
+    """
+    return asyncio.run(_logins(context, messages))
+
+
+async def _logins(context: CliContext, messages: Sequence[QueuedMessage]) -> dict[str, str]:
+    async with await JournalReader.open(context.state / state_files.JOURNAL) as journal:
+        known = await journal.logins([message.queue_id for message in messages])
+    found = dict[str, str]()
+    for message in messages:
+        judged, login = known.get(message.queue_id, (0.0, ""))
+        if login and _is_of(message, judged):
+            found[message.queue_id] = login.lower()
+    return found
+
+
+def _is_of(message: QueuedMessage, judged: float) -> bool:
+    """Tell whether what was judged at a Unix time is a message: mail servers use queue ids again,
+    and it was judged after it came.
+    """
+    return judged >= message.since - CLOCKS_S
 
 
 def of_login(messages: Sequence[QueueEntry], login: str) -> list[QueueEntry]:

@@ -13,7 +13,7 @@ import click
 from oborona.cli.context import CliContext, pass_cli_context
 from oborona.cli.outgoing.hold_list import postfix_folder
 from oborona.cli.outgoing.hold_queue import HoldDecision, hold_queue
-from oborona.cli.outgoing.queue_entry import of_login, queue_entries
+from oborona.cli.outgoing.queue_entry import queue_logins
 from oborona.cli.output import echo, echo_json
 from oborona.cli.terminal import plain
 
@@ -36,8 +36,9 @@ def hold_queue_of(
     back. Exit status 1 when nothing of it waits.
     """
     queue = hold_queue(folder)
-    waiting = [one for one in queue_entries(context, queue.listing()) if not one.queued.held]
-    chosen = [one.queued for one in of_login(waiting, login)]
+    messages = [message for message in queue.listing().messages if not message.held]
+    sent_by = queue_logins(context, messages)
+    chosen = [one for one in messages if sent_by.get(one.queue_id) == login.lower()]
     if not chosen:
         click.echo(f"nothing of {plain(login)} waits in the queue", err=True)
         click.get_current_context().exit(NOTHING)

@@ -31,7 +31,6 @@ from oborona.accounts.addresses.own_addresses import OwnAddresses
 from oborona.accounts.addresses.store import AddressStore
 from oborona.daemon.keeper.listing_report import ListingReport
 from oborona.daemon.keeper.policy_in_force import PolicyInForce
-from oborona.daemon.keeper.trouble import TroubleNotice
 from oborona.dns import DnsAsker, DnsType
 from oborona.errors import StoreError
 from oborona.metrics import Gauge
@@ -45,6 +44,7 @@ from oborona.reputation.dnsbl import (
 )
 from oborona.reputation.networks import NOWHERE, Network
 from oborona.telemetry.log import event
+from oborona.telemetry.trouble import TroubleNotice
 
 REFRESH_S: Final = 60.0  # between looks at policy and accounts, and notes of how far rounds are
 AT_ONCE: Final = 50  # doubtful addresses of a list
@@ -150,14 +150,8 @@ class AddressWatch:
 
     def _refresh(self, now: float) -> None:
         """Take the lists and networks of now, and note how far rounds are."""
-        try:
-            self._policy.look()
-        except StoreError:
-            if self._policy.current is None:
-                raise
-        assert self._policy.current is not None, "a look that fails not takes one"
         lists = tuple(
-            one for one in self._policy.current.dns_lists if one.enabled and one.of_addresses
+            one for one in self._policy.latest().dns_lists if one.enabled and one.of_addresses
         )
         if lists != self._lists:
             self._lists = lists

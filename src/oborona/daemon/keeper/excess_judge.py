@@ -23,10 +23,9 @@ from oborona.accounts.incidents.store import IncidentStore
 from oborona.accounts.inspector.inspector import Inspector, inspector_rules
 from oborona.config.inspector import InspectorSettings
 from oborona.daemon.keeper.policy_in_force import PolicyInForce
-from oborona.daemon.keeper.trouble import TroubleNotice
 from oborona.errors import StoreError
-from oborona.policy.account_tests import AccountTests
 from oborona.telemetry.log import event
+from oborona.telemetry.trouble import TroubleNotice
 
 LOOK_S: Final = 2.0  # between looks; one that finds nothing costs 10 microseconds
 AT_ONCE: Final = 200  # lines in a transaction, half of them empty: others wait some 10 ms
@@ -81,7 +80,7 @@ class ExcessJudge:
         with taken(self._folder, time.time_ns) as file:
             if file is None:
                 return
-            tests = self._tests()
+            tests = self._policy.latest().account_tests
             with IncidentStore(self._accounts) as store:
                 inspector = Inspector(
                     store,
@@ -106,20 +105,6 @@ class ExcessJudge:
             if place > before:
                 store.note_judged(name, place)
         return place > before
-
-    def _tests(self) -> AccountTests:
-        """Return the tests in force; those before, where the policy can't be loaded.
-
-        Raises:
-            StoreError: there are none yet.
-        """
-        try:
-            self._policy.look()
-        except StoreError:
-            if self._policy.current is None:
-                raise
-        assert self._policy.current is not None, "a look that fails not takes one"
-        return self._policy.current.account_tests
 
 
 def _take(store: IncidentStore, inspector: Inspector, line: bytes, name: str) -> None:

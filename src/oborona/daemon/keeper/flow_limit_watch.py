@@ -30,12 +30,12 @@ from oborona.accounts.flows.store import DAY_S, FlowStore
 from oborona.accounts.store.accounts import AccountStore
 from oborona.accounts.store.rows import FollowedChanges
 from oborona.daemon.keeper.policy_in_force import PolicyInForce
-from oborona.daemon.keeper.trouble import TroubleNotice
 from oborona.errors import StoreError
 from oborona.metrics import Counter
 from oborona.policy.flow_limits import FlowLimit
 from oborona.stores.followed_store import StoreFollower
 from oborona.telemetry.log import event
+from oborona.telemetry.trouble import TroubleNotice
 
 LOOK_S: Final = 5.0  # a window is a minute
 HOUR_S: Final = 3600
@@ -128,9 +128,7 @@ class FlowLimitWatch:
         latest = self._store.latest(self._clock() + AHEAD_S)
         if latest is None or (self._judged is not None and latest <= self._judged):
             return
-        self._policy.look()
-        assert self._policy.current is not None, "a look that fails not takes one"
-        limits = self._policy.current.flow_limits
+        limits = self._policy.latest().flow_limits
         fresh = latest if self._judged is None else self._judged + 1
         if limits:
             self._try(self._store, limits, latest, fresh)

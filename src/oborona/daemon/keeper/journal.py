@@ -13,12 +13,12 @@ from typing import Any, Final
 
 from oborona import state_files
 from oborona.config import Settings
-from oborona.daemon.keeper.trouble import TroubleNotice
 from oborona.errors import StoreError
 from oborona.journal.index.follower import IndexFollower
 from oborona.journal.index.index import JournalIndex
 from oborona.recheck.keeper import STEP_ROWS, keep
 from oborona.recheck.moves import MoveStore
+from oborona.telemetry.trouble import TroubleNotice
 
 HOUR_S: Final = 3600.0
 LAG_S: Final = 600.0  # what is followed is kept so much longer than it is looked for

@@ -8,6 +8,7 @@ nobody waits for us.
 from __future__ import annotations
 
 import logging
+import threading
 from pathlib import Path
 
 from oborona import state_files
@@ -25,7 +26,7 @@ log = logging.getLogger("oborona.recheck")
 
 
 class PolicyInForce:
-    """The policy in force; one thread at a time looks.
+    """The policy in force; one thread at a time looks, any may ask for the latest.
 
     Args:
         state: state folder.
@@ -47,6 +48,22 @@ class PolicyInForce:
         self._word = NOTHING
         self.current: Policy | None = None
         self.folders = self._source
+        self._looking = threading.Lock()
+
+    def latest(self) -> Policy:
+        """Return what is in force now, or what was before where that can't be loaded.
+
+        Raises:
+            StoreError: it can't be loaded, and none was before.
+        """
+        with self._looking:
+            try:
+                self.look()
+            except StoreError:
+                if self.current is None:
+                    raise
+            assert self.current is not None, "a look that does not fail takes one"
+            return self.current
 
     def look(self) -> bool:
         """Take what is in force now; return whether that is another policy than before.

@@ -19,8 +19,8 @@ from typing import Final
 from oborona import state_files
 from oborona.accounts.store.accounts import AccountStore
 from oborona.accounts.store.queue_holds import banned_logins, queue_holds
-from oborona.daemon.keeper.trouble import TroubleNotice
 from oborona.errors import StoreError
+from oborona.telemetry.trouble import TroubleNotice
 
 LOOK_S: Final = 2.0  # between looks; one that finds nothing new costs 10 microseconds
 SOON_S: Final = 10.0
@@ -78,8 +78,8 @@ class QueueNotice:
         now, version = self._clock(), self._store.version()
         if version == self._version and now < self._next:
             return
-        logins = banned_logins(self._store, now)
-        banned = set(logins.values())
+        blocks = self._store.blocked(now)
+        banned = set(banned_logins(blocks, now).values())
         if self._banned is None:
             due = bool(banned or queue_holds(self._store))
         else:
@@ -90,8 +90,6 @@ class QueueNotice:
             due, self._again = True, now + NOW_AND_THEN_S if banned else math.inf
         if due:
             self._mark.touch(0o600)
-        ends = self._store.blocked(now).values()
-        self._next = min(
-            self._again, *(block.until for block in ends if block.until > now), math.inf
-        )
+        ends = [block.until for block in blocks.values() if block.until > now]
+        self._next = min([self._again, *ends])
         self._banned, self._version = banned, version

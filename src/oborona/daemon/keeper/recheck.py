@@ -30,7 +30,6 @@ from oborona.daemon.keeper.limits import limits_of
 from oborona.daemon.keeper.person_actions import PersonActions
 from oborona.daemon.keeper.policy_in_force import PolicyInForce
 from oborona.daemon.keeper.rescorer_in_force import RescorerInForce
-from oborona.daemon.keeper.trouble import TroubleNotice
 from oborona.errors import OboronaError, StoreError
 from oborona.ident import to_text
 from oborona.journal.index.index import JournalIndex
@@ -58,6 +57,7 @@ from oborona.stores.policy_folders import policy_folders
 from oborona.telemetry import status
 from oborona.telemetry.alert import Alert, AlertKind
 from oborona.telemetry.log import event
+from oborona.telemetry.trouble import TroubleNotice
 
 LOOK_S: Final = 0.5  # between looks at what has changed: reads of four stores
 # between looks at what is to be moved or tried again; what is decided here rings, and need not wait

@@ -10,9 +10,9 @@ from typing import Final
 
 from oborona.accounts.store.accounts import AccountStore
 from oborona.accounts.store.registrations import forget_registrations
-from oborona.daemon.keeper.trouble import TroubleNotice
 from oborona.errors import StoreError
 from oborona.telemetry.log import event
+from oborona.telemetry.trouble import TroubleNotice
 
 PURGE_S: Final = 3600.0
 DAY_S: Final = 86_400.0

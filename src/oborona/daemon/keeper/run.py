@@ -7,9 +7,9 @@ import os
 import signal
 import time
 from collections.abc import Callable
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 
@@ -19,6 +19,9 @@ from oborona.config import Settings
 from oborona.daemon.keeper.journal import keep_journal
 from oborona.heartbeat import beat_forever
 from oborona.policy.load_cache import PolicyCache
+
+if TYPE_CHECKING:
+    from oborona.daemon.keeper.policy_in_force import PolicyInForce
 
 ACCOUNTS_S: Final = 5.0  # between looks whether the site has accounts, or excesses
 ALERT_GRACE_S: Final = 3.0  # at the end, for an alert that is on its way
@@ -67,11 +70,12 @@ async def _main(
         second = open_recheck(settings, name, state, before)
         look = partial(second.run, stop)
     alive = asyncio.create_task(beat_forever())
-    beside = [asyncio.create_task(_act_on_incidents(settings, name, state))]
+    policy = cache(partial(_policy_in_force, settings, state))  # loaded once, by who asks first
+    beside = [asyncio.create_task(_act_on_incidents(settings, name, state, policy))]
     if settings.addresses.listings:
-        beside.append(asyncio.create_task(_watch_addresses(settings, name, state)))
+        beside.append(asyncio.create_task(_watch_addresses(settings, name, state, policy)))
     if settings.flows.source != "off":
-        beside.append(asyncio.create_task(_watch_flows(settings, state)))
+        beside.append(asyncio.create_task(_watch_flows(settings, state, policy)))
     try:
         await keep_journal(settings, state, stop, ready, look)
     finally:
@@ -81,7 +85,17 @@ async def _main(
         alive.cancel()
 
 
-async def _act_on_incidents(settings: Settings, name: str, state: Path) -> None:
+def _policy_in_force(settings: Settings, state: Path) -> PolicyInForce:
+    # a keeper that judges nothing does without the policy
+    from oborona.daemon.keeper.policy_in_force import PolicyInForce  # noqa: PLC0415
+    from oborona.stores.policy_folders import policy_folders  # noqa: PLC0415
+
+    return PolicyInForce(state, policy_folders(settings.paths))
+
+
+async def _act_on_incidents(
+    settings: Settings, name: str, state: Path, policy: Callable[[], PolicyInForce]
+) -> None:
     """Judge excesses and do what follows from incidents, for ever, once the site has either."""
     while True:
         if (state / state_files.ACCOUNTS).exists() or waits(state / state_files.EXCESSES):
@@ -91,10 +105,8 @@ async def _act_on_incidents(settings: Settings, name: str, state: Path) -> None:
     from oborona.daemon.alarm.alarm import AlertDispatcher, open_alarm, read_key  # noqa: PLC0415
     from oborona.daemon.keeper.account_actions import AccountActions  # noqa: PLC0415
     from oborona.daemon.keeper.excess_judge import ExcessJudge  # noqa: PLC0415
-    from oborona.daemon.keeper.policy_in_force import PolicyInForce  # noqa: PLC0415
     from oborona.daemon.keeper.queue_notice import QueueNotice  # noqa: PLC0415
     from oborona.daemon.keeper.registration_purge import RegistrationPurge  # noqa: PLC0415
-    from oborona.stores.policy_folders import policy_folders  # noqa: PLC0415
 
     alarm = open_alarm(settings, name, time.time)
     inspector, second = settings.inspector, None
@@ -109,8 +121,7 @@ async def _act_on_incidents(settings: Settings, name: str, state: Path) -> None:
         hook=inspector.hook,
         key=read_key(inspector.hook_key_file, "inspector.hook_key_file"),
     )
-    policy = PolicyInForce(state, policy_folders(settings.paths))
-    judge = ExcessJudge(state, inspector, policy, time.time)
+    judge = ExcessJudge(state, inspector, policy(), time.time)
     notice = QueueNotice(state, time.time)
     days = inspector.registration_days
     purge = RegistrationPurge(state / state_files.ACCOUNTS, days, time.time)
@@ -128,17 +139,17 @@ async def _act_on_incidents(settings: Settings, name: str, state: Path) -> None:
         notice.close()
 
 
-async def _watch_addresses(settings: Settings, name: str, state: Path) -> None:
+async def _watch_addresses(
+    settings: Settings, name: str, state: Path, policy: Callable[[], PolicyInForce]
+) -> None:
     """Ask DNS lists about own addresses, for ever."""
     # a site that does not watch has a smaller keeper
     from oborona.accounts.excess_spool import ExcessSpool  # noqa: PLC0415
     from oborona.daemon.alarm.alarm import open_alarm  # noqa: PLC0415
     from oborona.daemon.keeper.address_watch import AddressWatch  # noqa: PLC0415
     from oborona.daemon.keeper.listing_report import ListingReport  # noqa: PLC0415
-    from oborona.daemon.keeper.policy_in_force import PolicyInForce  # noqa: PLC0415
     from oborona.reputation.networks import network  # noqa: PLC0415
     from oborona.resolver import FollowedServers, open_resolver  # noqa: PLC0415
-    from oborona.stores.policy_folders import policy_folders  # noqa: PLC0415
 
     alarm = open_alarm(settings, name, time.time)
     async with open_resolver(settings.dns) as resolver:
@@ -147,7 +158,7 @@ async def _watch_addresses(settings: Settings, name: str, state: Path) -> None:
             state,
             map(network, settings.site.networks.split()),
             every_hours=settings.addresses.every_hours,
-            policy=PolicyInForce(state, policy_folders(settings.paths)),
+            policy=policy(),
             asker=resolver,
             report=ListingReport(
                 state / state_files.ACCOUNTS, alarm, ExcessSpool(state / state_files.EXCESSES)
@@ -163,17 +174,17 @@ async def _watch_addresses(settings: Settings, name: str, state: Path) -> None:
             await alarm.close(ALERT_GRACE_S)
 
 
-async def _watch_flows(settings: Settings, state: Path) -> None:
+async def _watch_flows(
+    settings: Settings, state: Path, policy: Callable[[], PolicyInForce]
+) -> None:
     """Try limits on flows, for ever."""
     # a site that has no flows has a smaller keeper
     from oborona.accounts.excess_spool import ExcessSpool  # noqa: PLC0415
     from oborona.daemon.keeper.flow_limit_watch import FlowLimitWatch  # noqa: PLC0415
-    from oborona.daemon.keeper.policy_in_force import PolicyInForce  # noqa: PLC0415
-    from oborona.stores.policy_folders import policy_folders  # noqa: PLC0415
 
     watch = FlowLimitWatch(
         state,
-        PolicyInForce(state, policy_folders(settings.paths)),
+        policy(),
         ExcessSpool(state / state_files.EXCESSES),
         named=bool(settings.flows.believed),
         clock=time.time,
