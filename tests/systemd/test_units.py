@@ -325,14 +325,17 @@ def test_the_hand_in_the_queue_is_started_by_the_mark_and_touches_nothing_else()
     assert values(QUEUE, "ReadWritePaths") == [
         "/var/lib/oborona -/var/spool/postfix -/var/spool/exim4 -/var/log/exim4"
     ]
-    assert values(QUEUE, "PrivateNetwork") == ["yes"]
+    assert values(QUEUE, "IPAddressDeny") == ["any"]
+    assert values(QUEUE, "IPAddressAllow") == []
+    assert "AF_NETLINK" in values(QUEUE, "RestrictAddressFamilies")[0], "getifaddrs of Postfix"
     of_daemon = {name for name, _ in settings(ROOT / "systemd/oborona-writer.service")}
     left_out = of_daemon - {name for name, _ in settings(QUEUE)}
     assert left_out == {
-        "NotifyAccess", "ExecReload", "KillMode", "TimeoutStopSec", "Restart", "RestartSec",
-        "RestartPreventExitStatus", "WatchdogSec", "OOMPolicy", "PartOf", "Conflicts", "WantedBy",
+        "NotifyAccess", "ExecReload", "KillMode", "TimeoutStopSec",
+        "WatchdogSec", "OOMPolicy", "PartOf", "Conflicts", "WantedBy",
         "Group", "StateDirectory", "StateDirectoryMode",
         "PrivateUsers",  # root of the machine is meant
+        "PrivateNetwork",  # Postfix's tools look for the address of inet_interfaces
     }  # fmt: skip
 
 

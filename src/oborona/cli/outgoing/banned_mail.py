@@ -26,7 +26,7 @@ from oborona.accounts.store.queue_holds import (
 from oborona.cli.account.store import open_accounts
 from oborona.cli.context import CliContext, pass_cli_context
 from oborona.cli.outgoing.hold_list import postfix_folder
-from oborona.cli.outgoing.hold_queue import HoldDecision, HoldQueue, hold_queue
+from oborona.cli.outgoing.hold_queue import HoldDecision, HoldQueue, NoMailServerError, hold_queue
 from oborona.cli.outgoing.queue_entry import queue_logins
 from oborona.cli.output import echo
 from oborona.errors import OboronaError
@@ -40,17 +40,21 @@ def hold_banned(context: CliContext, folder: Path | None) -> None:
     of accounts that are open again.
 
     It needs root; the unit oborona-queue.path runs it after each ban. What something else put on
-    hold, and what a person let go since, stays as it is. Running it again does no harm.
+    hold, and what a person let go since, stays as it is. Running it again does no harm. Exit
+    status 69 where there is no mail server.
     """
     if os.geteuid():
         click.echo("oborona: only root may touch the queue: run it as root", err=True)
         click.get_current_context().exit(os.EX_NOPERM)
     with suppress(FileNotFoundError):  # first: who asks from now on asks for one more run
         (context.state / state_files.QUEUE_DUE).unlink()
-    if not (context.state / state_files.ACCOUNTS).exists():
-        return
-    for line in settle_queue(context, folder):
-        echo(line)
+    try:
+        if (context.state / state_files.ACCOUNTS).exists():
+            for line in settle_queue(context, folder):
+                echo(line)
+    except NoMailServerError as error:
+        click.echo(f"oborona: {error}", err=True)
+        click.get_current_context().exit(os.EX_UNAVAILABLE)
 
 
 def settle_after(context: CliContext) -> None:

@@ -18,10 +18,14 @@ from oborona.cli.outgoing.queue_listing import (
     exim_listing,
     postfix_listing,
 )
-from oborona.cli.postfix.instance import PostfixInstance
+from oborona.cli.postfix.instance import PostfixError, PostfixInstance
 from oborona.cli.programs import begin, program, run
 
 AT_ONCE: Final = 500  # ids on one command line of Exim's
+
+
+class NoMailServerError(PostfixError):
+    """There is none on this machine."""
 
 
 class HoldDecision(StrEnum):
@@ -61,10 +65,13 @@ def hold_queue(folder: Path | None, *, deliver: bool = True) -> HoldQueue:
         deliver: Exim begins to deliver what is let go, or leaves it to its next queue run.
 
     Raises:
-        PostfixError: there is no mail server here, or it can't be asked.
+        NoMailServerError: there is none here.
+        PostfixError: it can't be asked.
     """
     exim = program("exim4") or program("exim")
-    if folder is None and exim is not None and program("postconf") is None:
+    if program("postconf") is None:
+        if folder is not None or exim is None:
+            raise NoMailServerError("no mail server here (no postconf, no exim)")
         return EximHoldQueue([exim], deliver=deliver)
     return PostfixHoldQueue(PostfixInstance(folder))
 

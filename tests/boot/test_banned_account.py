@@ -1,0 +1,99 @@
+"""What a banned account has in the queue of Debian's Postfix, under the units that ship: the daemon
+may not touch it, and the unit that may is started by the mark that the daemon leaves.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Final
+
+import pytest
+
+from tests.boot.machine import Machine
+from tests.boot.mail import STRANGER
+from tests.boot.steps import eventually, needs_machine
+
+EVE: Final = "eve@shop.example"
+ANN: Final = "ann@shop.example"
+STATE: Final = "/var/lib/oborona"
+# what goes out stays deferred; a client of this machine may say who logged in; addresses are named
+_OUTGOING: Final = f"""
+postconf -e default_transport=smtp:[127.0.0.1]:1 smtpd_authorized_xclient_hosts=127.0.0.1
+postconf -e 'smtpd_relay_restrictions = check_sender_access static:OK, reject'
+postconf -e 'inet_interfaces = 127.0.0.1, {STRANGER}'
+systemctl restart postfix
+"""
+_SEND: Final = """\
+import smtplib, sys
+login, subject = sys.argv[1:]
+with smtplib.SMTP("127.0.0.1", 25, "pc.shop.example", 120) as server:
+    server.ehlo()
+    code, said = server.docmd("XCLIENT", f"ADDR=192.0.2.9 NAME=[UNAVAILABLE] LOGIN={login}")
+    assert code == 220, said
+    server.ehlo()
+    letter = f"From: {login}\\r\\nTo: bo@b.example\\r\\nSubject: {subject}\\r\\n\\r\\nShall we meet?\\r\\n"
+    for code, said in (server.mail(login), server.rcpt("bo@b.example"), server.data(letter)):
+        assert code == 250, said
+    print(said.decode().rsplit(" ", 1)[-1])
+"""
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(1800), needs_machine]
+
+
+def send(machine: Machine, login: str, subject: str) -> str:
+    """Send a message by a login; return its queue id once it is in the journal."""
+    (machine.root / "root/send.py").write_text(_SEND)
+    ident = machine.run(f"python3 /root/send.py {login} {subject}").strip()
+    eventually(machine, f"oborona find queue:{ident}")
+    return ident
+
+
+def by_the_daemons_user(machine: Machine, command: str) -> None:
+    """Run a command as who may not touch the queue."""
+    machine.run(f"runuser -u oborona -- oborona {command}")
+
+
+def held(machine: Machine) -> set[str]:
+    rows = map(json.loads, machine.run("postqueue -j").splitlines())
+    return {row["queue_id"] for row in rows if row["queue_name"] == "hold"}
+
+
+def await_held(machine: Machine, number: int) -> set[str]:
+    eventually(machine, f'[ $(postqueue -j | grep -c \'"queue_name": "hold"\') = {number} ]')
+    return held(machine)
+
+
+def test_the_unit_holds_what_waits_and_lets_just_that_go(machine: Machine) -> None:
+    assert machine.run("systemctl is-active oborona-queue.path").strip() == "active"
+    machine.run(_OUTGOING)
+    waiting = {send(machine, EVE, f"sold-{number}") for number in range(3)}
+    other = send(machine, ANN, "lunch")
+    by_the_daemons_user(machine, f"account ban {EVE} --reason stolen")
+    assert await_held(machine, 3) == waiting
+    assert "held, for its account is banned" in machine.run(f"oborona outgoing held --login {EVE}")
+    by_the_daemons_user(machine, f"account unban {EVE} --reason changed")
+    await_held(machine, 0)
+    there = machine.run("postqueue -j")
+    assert all(ident in there for ident in (*waiting, other)), "nothing is lost"
+    said = machine.run("journalctl -u oborona-queue --no-pager --output cat")
+    assert "3 messages of banned accounts are on hold" in said
+    assert "3 messages of accounts that are open again are let go" in said
+
+
+def test_a_run_that_fails_is_done_again_until_it_succeeds(machine: Machine) -> None:
+    """The daemon goes on with the settings that it has, while those in the file are wrong."""
+    machine.run(_OUTGOING)
+    ident = send(machine, EVE, "sold")
+    by_the_daemons_user(machine, f"account ban {EVE} --reason stolen")
+    assert await_held(machine, 1) == {ident}
+    by_the_daemons_user(machine, f"account unban {EVE} --reason changed")
+    await_held(machine, 0)
+    # what the keeper leaves, while no command can be run
+    machine.run("cp /etc/oborona/oborona.toml /root/; echo nonsense >>/etc/oborona/oborona.toml")
+    machine.run(f"runuser -u oborona -- touch {STATE}/queue.due")
+    eventually(machine, "systemctl show -p Result oborona-queue.service | grep -q exit-code")
+    assert machine.run("systemctl is-active oborona-queue.path").strip() == "active"
+    machine.run("cp /root/oborona.toml /etc/oborona/")
+    eventually(machine, f"[ ! -e {STATE}/queue.due ]")
+    eventually(machine, "systemctl show -p Result oborona-queue.service | grep -q success")
+    assert machine.run("systemctl is-active oborona-queue.path").strip() == "active"
