@@ -177,6 +177,22 @@ def record_sent(
     counters.add(pieces, Amounts(seen=size), now, CounterPrefix.OCTETS)
 
 
+def record_place(
+    place: tuple[Shingle, ...], counters: CounterAdder, *, left: bool, now: float
+) -> None:
+    """Count what became of an account's message, for the address that it came from.
+
+    Args:
+        place: of the message, as `account_place` has it.
+        counters: the store.
+        left: it was taken, and is not held.
+        now: Unix seconds.
+    """
+    if place:
+        amounts = Amounts(seen=1, spam=int(not left))
+        counters.add(CountedPieces(shingles=place, pairs=()), amounts, now, CounterPrefix.OUT)
+
+
 def record_new_recipients(
     account: Shingle, number: int, counters: CounterAdder, *, now: float
 ) -> None:

@@ -96,10 +96,10 @@ _NOTHING: Final = [[0] * len(Metric) for _ in Window]
 
 def shingles_to_read(pieces: CountedPieces) -> tuple[Shingle, ...]:
     """Return the shingles to read for a message: its own, what its unique pairs count, who of its
-    recipients knows the sender, who vouches for the client.
+    recipients knows the sender, who vouches for the client, whether the account was there before.
     """
     distinct = tuple(dict.fromkeys(pair.distinct for pair in pieces.pairs))
-    return pieces.shingles + distinct + pieces.contacts + pieces.vouched
+    return pieces.shingles + distinct + pieces.contacts + pieces.vouched + pieces.place
 
 
 class MessageCounts:
@@ -379,6 +379,17 @@ def shared_values(kind: int, values: int) -> int:
         values: how many there are.
     """
     return ceil(values * (SHARED_CHARACTERS if kind in _SHORT else SHARED_WORDS))
+
+
+def is_elsewhere(row: list[list[int]]) -> bool:
+    """Tell whether an account sends from where it is not known: by what `account_place` counts.
+
+    Known is an address from which it sent on a day of the last two weeks before the last 24 hours,
+    and of that at most a quarter was held or refused: a stolen password makes no place known by
+    what it sends.
+    """
+    seen, bad = _cell(row, _EARLIER, _SEEN), _cell(row, _EARLIER, int(Metric.SPAM))
+    return not seen or bad * 4 > seen
 
 
 def _cells(rows: Sequence[list[list[int]]], window: int, metric: int) -> list[int]:

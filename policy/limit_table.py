@@ -52,6 +52,8 @@ class LimitCount(StrEnum):
     ADDRESSES = "addresses"  # client addresses of the account, each once a day
     COUNTRIES = "countries"  # that these are in, each once a day
     SPAM = "spam"  # messages judged to be spam, refused ones included
+    BOUNCES = "bounces"  # recipients whom messages did not reach, as their servers say
+    UNKNOWN_USERS = "unknown_users"  # those of them who have no mailbox
     COMPLAINTS = "complaints"  # believed words of people that a message was spam
     TRAPS = "traps"  # messages to addresses that no person uses
 
@@ -118,8 +120,8 @@ class LimitTable(msgspec.Struct, frozen=True, kw_only=True):
                 ge=0,
                 le=MAX_AMOUNT,
                 description="So much is allowed; what goes beyond passes the limit. A text is a "
-                "formula: a number of login, domain, client.ip, sender, recipients, usual, "
-                "age_days, trusted, rating, age, customer.",
+                "formula: a number of login, domain, client.ip, sender, recipients, sent, "
+                "elsewhere, usual, age_days, trusted, rating, age, customer.",
                 extra={
                     "allowed": 'a number, or a formula in quotes, such as "max(200, 5 * usual)"'
                 },

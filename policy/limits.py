@@ -34,6 +34,8 @@ COUNTED_FOR: Final[Mapping[LimitCount, frozenset[LimitSubject]]] = {
     LimitCount.ADDRESSES: frozenset({LimitSubject.ACCOUNT}),
     LimitCount.COUNTRIES: frozenset({LimitSubject.ACCOUNT}),
     LimitCount.SPAM: frozenset({LimitSubject.ACCOUNT, LimitSubject.ADDRESS}),
+    LimitCount.BOUNCES: frozenset({LimitSubject.ACCOUNT}),
+    LimitCount.UNKNOWN_USERS: frozenset({LimitSubject.ACCOUNT}),
     LimitCount.COMPLAINTS: frozenset({LimitSubject.ACCOUNT}),
     LimitCount.TRAPS: frozenset({LimitSubject.ACCOUNT}),
 }
@@ -51,6 +53,8 @@ class LimitFacts(SenderFacts, kw_only=True):
     client_ip: str = ""
     sender: str = ""
     recipients: int = 0
+    sent: int = 0
+    elsewhere: bool | None = None
     usual: float = 0.0
     age_days: int = 0
 
@@ -93,6 +97,23 @@ LIMIT_FACTS: Final = (
     ),
     *sender_facts(Stage.SENDER),
     Fact(
+        name="sent",
+        type=int,
+        stage=Stage.SENDER,
+        doc="recipients that mail of `each` was taken for in the limit's window; without this "
+        "message",
+        example=1200,
+    ),
+    Fact(
+        name="elsewhere",
+        type=bool,
+        stage=Stage.SENDER,
+        doc="the account sends from where it is not known, as `repuser.elsewhere` of rules; none "
+        "without a login",
+        example=True,
+        optional=True,
+    ),
+    Fact(
         name="usual",
         type=float,
         stage=Stage.SENDER,
@@ -111,6 +132,8 @@ LIMIT_FACTS: Final = (
 WORD: Final = "limit"
 _SCHEMA: Final = FactSchema(facts=LIMIT_FACTS, findings={})
 _OF_PAST: Final = frozenset({"usual", "age_days"})
+_SENT: Final = "sent"
+_ELSEWHERE: Final = "elsewhere"
 _ALWAYS: Final = SingleExpression(lambda _: False, frozenset())  # it holds for everybody
 
 
@@ -130,6 +153,8 @@ class Limit(msgspec.Struct, frozen=True, kw_only=True):
     most: Callable[[LimitFacts], float | None]
     excused: Callable[[LimitFacts], bool]
     asks_past: bool  # for `usual` or `age_days`
+    asks_sent: bool  # for `sent`
+    asks_place: bool  # for `elsewhere`
 
     @property
     def shadow(self) -> bool:
@@ -168,4 +193,6 @@ def limit_of(fields: Fields) -> Limit | None:
         most=most.value,
         excused=unless.value,
         asks_past=not _OF_PAST.isdisjoint(most.named | unless.named),
+        asks_sent=_SENT in most.named | unless.named,
+        asks_place=_ELSEWHERE in most.named | unless.named,
     )

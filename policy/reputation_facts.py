@@ -15,7 +15,7 @@ from typing import Final, NamedTuple
 from oborona.domains import registrable
 from oborona.message.hashing import Hasher, ShingleType
 from oborona.message.redirects import is_service
-from oborona.policy.counts import MessageCounts
+from oborona.policy.counts import MessageCounts, is_elsewhere
 from oborona.policy.facts import Facts, with_values
 from oborona.policy.histories import Judgements
 from oborona.reputation.address import RepIP
@@ -152,6 +152,7 @@ def with_reputation(facts: Facts, inputs: ReputationInputs) -> Facts:
         repuser_flag=user.flag.value,
         repuser_share=user.share,
         repuser_first=first_contact(counts),
+        repuser_elsewhere=elsewhere(counts),
         repentity_flag=entities.flag.value,
         repentity_worst=entities.worst,
         repentity_bad=entities.bad,
@@ -204,6 +205,14 @@ def first_contact(counts: MessageCounts, span: RuleWindow = RuleWindow.EARLIER) 
         if counts.rows.get(kind):
             return not counts.most(kind, span, Metric.SEEN)
     return None
+
+
+def elsewhere(counts: MessageCounts) -> bool | None:
+    """Tell whether an account sends from where it is not known, as of `is_elsewhere`; None for mail
+    without a login.
+    """
+    rows = counts.rows.get(ShingleType.ACCOUNT_IP)
+    return is_elsewhere(rows[0]) if rows else None
 
 
 def _standing_of(

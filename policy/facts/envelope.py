@@ -196,6 +196,18 @@ class EnvelopeFacts(msgspec.Struct, frozen=True, kw_only=True):
             True,
         ),
     ] = None
+    repuser_elsewhere: Annotated[
+        bool | None,
+        _history(
+            "repuser.elsewhere",
+            (
+                "the account sends from an address from which none of its mail left on an earlier "
+                "day of the last two weeks, the last 24 hours left out, or from which more than a "
+                "quarter of it was held or refused; none for mail without a login"
+            ),
+            True,
+        ),
+    ] = None
     author: Annotated[
         str,
         _history(

@@ -90,6 +90,8 @@ class CountedPieces(msgspec.Struct, frozen=True, kw_only=True):
     contacts: tuple[Shingle, ...] = ()
     # what counts the known authors who write from the client's address
     vouched: tuple[Shingle, ...] = ()
+    # what counts mail of the account from the client's address, beside the message's own pieces
+    place: tuple[Shingle, ...] = ()
 
 
 class Metric(IntEnum):

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from oborona.daemon.intake.arf import MOST_PERSONS, arf_report
-from oborona.daemon.intake.report_mail import MOST_MESSAGES, report_mail
 from oborona.doors.delivery import header_marks
 from oborona.feedback.events.message_reference import read_reference
+from oborona.message.report_mail import MOST_MESSAGES, report_mail
 
 KEY = b"f" * 32
 

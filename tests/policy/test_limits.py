@@ -111,7 +111,7 @@ def test_every_fact_can_be_named(tmp_path: Path) -> None:
         ("limit = 1\nunless = 'fired(X)'", "limit A: unless:"),
         ("limit = 1\nunless = \"found('hidden-text')\"", "limit A: unless:"),
         ("limit = 1\neach = 'person'", "each"),
-        ("limit = 1\ncount = 'bounces'", "count"),
+        ("limit = 1\ncount = 'letters'", "count"),
         ("limit = 1\nwindow = 'week'", "window"),
         ("limit = 1\nthen = 'slow'", "then"),
         ("limit = 1\nmode = 'half'", "mode"),

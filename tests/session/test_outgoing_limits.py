@@ -13,6 +13,7 @@ import pytest
 
 from oborona.accounts.directory import AccountDirectory
 from oborona.accounts.excess import Excess, check_excess, parse_excess
+from oborona.accounts.limits.report import LIMITS
 from oborona.accounts.sending_account import SendingAccount
 from oborona.counters.memory import MemoryCounters
 from oborona.counters.window import DAY_S, Timeline
@@ -21,7 +22,6 @@ from oborona.doors.reply import CONTINUE, ReplyAction, SessionReply
 from oborona.errors import StoreError
 from oborona.message.shingles import Hasher, ShingleType
 from oborona.policy.ports import Totals
-from oborona.session.limit_report import LIMITS
 from oborona.session.outgoing_limits import early_limits
 from oborona.types import (
     Action,
@@ -224,7 +224,7 @@ async def test_nothing_waits_at_mail_from_for_what_can_not_be_told_there(tmp_pat
 async def test_a_limit_in_shadow_says_so_and_does_nothing(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    caplog.set_level(logging.INFO, "oborona.session")
+    caplog.set_level(logging.INFO, "oborona")
     table = Sending(tmp_path, limit("refuse", more='mode = "shadow"'))
     before = LIMITS.value("A", "refuse", "shadow")
     assert (await table.send(5)).answer is ReplyAction.ACCEPT
@@ -311,7 +311,7 @@ async def test_mail_to_our_own_mailboxes_alone_is_under_no_limit(tmp_path: Path)
 async def test_counters_that_are_away_stop_nobody_and_it_is_said_once(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    caplog.set_level(logging.INFO, "oborona.session")
+    caplog.set_level(logging.INFO, "oborona")
     counters = Away()
     table = Sending(tmp_path, limit("refuse", most='"3 + usual"'), counters=counters)
     await table.send(3)

@@ -15,6 +15,7 @@ from prometheus_client import Metric
 from prometheus_client.parser import text_string_to_metric_families
 
 from oborona.accounts import followed_accounts
+from oborona.accounts.limits import report as limit_report
 from oborona.daemon import listeners as entrances
 from oborona.daemon import supervised_process, worker
 from oborona.daemon.alarm import alarm
@@ -40,7 +41,7 @@ from oborona.recheck.engine import loop as recheck_loop
 from oborona.recheck.engine import mover
 from oborona.resolver import stats
 from oborona.resolver.stats import ResolverStats
-from oborona.session import concurrency_limit, limit_report, verdict_metrics
+from oborona.session import concurrency_limit, verdict_metrics
 from oborona.session import dnsbl as lists
 from oborona.session import traps as trapping
 from oborona.session.engines import engine

@@ -14,6 +14,7 @@ from typing import Final
 import msgspec
 
 from oborona.accounts import followed_accounts
+from oborona.accounts.limits import report as limit_report
 from oborona.daemon import listeners, supervised_process, worker
 from oborona.daemon.alarm import alarm
 from oborona.daemon.flows import follower as flows
@@ -32,7 +33,7 @@ from oborona.metrics import Histogram, MetricFamily
 from oborona.recheck.engine import loop as recheck_loop
 from oborona.recheck.engine import mover
 from oborona.resolver import stats
-from oborona.session import concurrency_limit, dnsbl, limit_report, traps, verdict_metrics
+from oborona.session import bounces, concurrency_limit, dnsbl, traps, verdict_metrics
 from oborona.session.engines import engine
 from oborona.session.quarantine import scan_tracker
 from oborona.stores import content_model, final_model
@@ -48,6 +49,7 @@ OF_WORKER: Final = (
     verdict_metrics.VERDICTS,
     verdict_metrics.OUTGOING,
     limit_report.LIMITS,
+    bounces.BOUNCES,
     listeners.DOOR,
     concurrency_limit.BUSY,
     scan_tracker.SET_APART,

@@ -237,6 +237,7 @@ class WorkerProcess:
                 counters=counters,
                 written=partial(self._write, counters),
                 journal=journal.append,
+                entry=journal.get,
                 record_policy=PolicyLog(journal).note,
                 numbers=numbers,
                 signing_key=keys.signature,

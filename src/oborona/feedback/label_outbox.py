@@ -59,6 +59,7 @@ class LabelCountNews(NamedTuple):
     source: LabelSource
     wanted: bool  # counted
     pieces: tuple[Shingle, ...]
+    journal: int | None  # id of its message there; None: not known, or forgotten
 
 
 class LabelOutbox:
@@ -116,8 +117,9 @@ class LabelOutbox:
         """
         rows = self._connection.rows(
             (
-                "SELECT place, time, word, kind, source, wanted, pieces FROM news WHERE place "
-                "> ? ORDER BY place LIMIT ?"
+                "SELECT n.place, n.time, n.word, n.kind, n.source, n.wanted, n.pieces, w.journal"
+                " FROM news n LEFT JOIN word w ON w.id = n.word WHERE n.place > ?"
+                " ORDER BY n.place LIMIT ?"
             ),
             (after, most),
         )
@@ -130,8 +132,9 @@ class LabelOutbox:
                 LabelSource(source),
                 bool(counted),
                 unpack_shingles(pieces),
+                journal,
             )
-            for place, time, word, kind, source, counted, pieces in rows
+            for place, time, word, kind, source, counted, pieces, journal in rows
         ]
 
     def newest(self) -> int:

@@ -100,7 +100,11 @@ def shingles(
     contacts = unique_pairs.contacts(reached if who.author else pairs, author=bool(who.author))
     vouched = unique_pairs.known_authors_key(envelope.client.ip, hasher)
     return CountedPieces(
-        shingles=tuple(collected), pairs=pairs + reached, contacts=contacts, vouched=vouched
+        shingles=tuple(collected),
+        pairs=pairs + reached,
+        contacts=contacts,
+        vouched=vouched,
+        place=unique_pairs.account_place(envelope, hasher),
     )
 
 

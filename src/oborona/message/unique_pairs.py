@@ -84,6 +84,22 @@ def known_authors_key(ip: str, hasher: Hasher) -> tuple[Shingle, ...]:
     return (hasher.octets(ShingleType.IP_SENDERS, _KNOWN + _octets(ip)),) if ip else ()
 
 
+def account_place(envelope: Envelope, hasher: Hasher) -> tuple[Shingle, ...]:
+    """Return what counts what became of mail of an account from its client's address.
+
+    `_KNOWN` keeps it apart from the pairs of `envelope_pairs`.
+
+    Args:
+        envelope: of the message; without a login or an address nothing counts.
+        hasher: holds the site's secret.
+    """
+    if not (envelope.login and envelope.client.ip):
+        return ()
+    who = _octets(envelope.login.lower())
+    where = _octets(client_home(envelope.client.ip))
+    return (hasher.octets(ShingleType.ACCOUNT_IP, _KNOWN + who + b"\0" + where),)
+
+
 def known_author_pair(ip: str, author: str, hasher: Hasher) -> tuple[UniquePair, ...]:
     """Return the pair that counts a known author, who was proved, for a client's address.
 

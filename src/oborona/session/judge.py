@@ -42,6 +42,7 @@ from oborona.policy.load import Policy
 from oborona.policy.local_clients import is_program
 from oborona.policy.scan import Scan, scan
 from oborona.session import traps
+from oborona.session.bounces import may_be_bounce, take_bounce
 from oborona.session.cpu_meter import CpuMeter
 from oborona.session.inquiry import Inquirer
 from oborona.session.judged_message import (
@@ -189,6 +190,8 @@ async def _judge(
         result, reply = await _keep_trap_event(
             services, reply, result, policy, envelope, message, ident, now
         )
+    if may_be_bounce(message, envelope):
+        await take_bounce(services, message, policy, ident, now)
     took_s = loop.time() - started
     judged = JudgedMessage(
         result=result,

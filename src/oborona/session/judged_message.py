@@ -13,12 +13,15 @@ from typing import Final
 import msgspec
 
 from oborona.accounts.limits.decision import NOTHING_PASSED, LimitRuling
+from oborona.accounts.limits.report import report_passed
 from oborona.doors.raw_message import RawMessage
 from oborona.ident import to_text
+from oborona.message.unique_pairs import account_place
 from oborona.policy.accounting import (
     is_counted,
     record_greylisted,
     record_new_recipients,
+    record_place,
     record_sent,
     record_verdict,
     vouching_pairs,
@@ -33,7 +36,7 @@ from oborona.policy.outgoing_table import OutgoingOutcome
 from oborona.policy.reputation_facts import first_contact
 from oborona.policy.scan import Scan
 from oborona.session.journal_entry import entry_of
-from oborona.session.limit_report import hand_over_excesses, limit_findings, report_passed
+from oborona.session.limit_report import hand_over_excesses, limit_findings
 from oborona.session.outgoing_limits import account_of, sent_by
 from oborona.session.services import SessionServices
 from oborona.session.verdict_metrics import (
@@ -43,7 +46,7 @@ from oborona.session.verdict_metrics import (
     count_verdict,
 )
 from oborona.telemetry.log import event
-from oborona.types import Envelope, Finding, RuleWindow, Stage, Verdict
+from oborona.types import Action, Envelope, Finding, RuleWindow, Stage, Verdict
 
 HELD: Final = Finding("held")  # of a message whose answer was to hold it
 _TAKEN: Final = frozenset({OutgoingOutcome.ACCEPT, OutgoingOutcome.HOLD})
@@ -93,6 +96,13 @@ class JudgedMessage(msgspec.Struct, frozen=True, kw_only=True):
         action = verdict_of(self.result).action
         return table.outcome(action, refuse=self.policy.verdict.refuse)
 
+    @property
+    def went(self) -> bool:
+        """Whether it was taken, as mail that nobody has to look at."""
+        if self.outcome is None:
+            return verdict_of(self.result).action is Action.ACCEPT
+        return self.outcome is OutgoingOutcome.ACCEPT
+
 
 def verdict_of(result: Scan | Verdict) -> Verdict:
     """Return the verdict of a scan, or of none."""
@@ -111,6 +121,9 @@ def keep_verdict(services: SessionServices, judged: JudgedMessage) -> None:
         services.journal(
             entry_of(judged.ident, now, judged.policy, envelope, size, judged.verdict, scanned)
         )
+        if envelope.login and judged.outcome is not OutgoingOutcome.TEMPFAIL:
+            place = account_place(envelope, services.site.hasher)
+            record_place(place, services.counters, left=judged.went, now=now)
         if judged.outcome in _TAKEN:
             subjects = sent_by(services, envelope, judged.policy)
             record_sent(subjects, len(envelope.recipients), size, services.counters, now=now)

@@ -1,5 +1,5 @@
-"""What is said of a passed limit: to the client in few words, to the log with its figures, to the
-metrics, and to whoever follows excesses.
+"""What is said of a passed limit to the client, in few words, to the journal, and to who follows
+excesses.
 """
 
 from __future__ import annotations
@@ -10,21 +10,15 @@ from typing import Final
 
 import msgspec
 
-from oborona.accounts.excess import Excess
 from oborona.accounts.limits.decision import LimitRuling, PassedLimit
+from oborona.accounts.limits.report import excess_of
 from oborona.doors.reply import ReplyAction, SessionReply, VerdictDetails, refusal_reply
-from oborona.ident import to_text
-from oborona.metrics import Counter
 from oborona.policy.limit_table import LimitAction, LimitCount, LimitSubject
 from oborona.policy.limits import Limit
 from oborona.session.replies import reply_text
 from oborona.session.services import SessionServices
-from oborona.telemetry.log import event
-from oborona.types import Action, Envelope, Finding, Stage
+from oborona.types import Action, Envelope, Finding
 
-LIMITS: Final = Counter(
-    "oborona_limits", "Outgoing messages beyond a limit.", ("limit", "then", "mode")
-)
 PASSED: Final = "limit-passed"  # as a finding
 
 _WORDS: Final[Mapping[LimitCount, str]] = {
@@ -36,6 +30,8 @@ _WORDS: Final[Mapping[LimitCount, str]] = {
     LimitCount.ADDRESSES: "Too many client addresses",
     LimitCount.COUNTRIES: "Too many countries",
     LimitCount.SPAM: "Too many messages that look like spam",
+    LimitCount.BOUNCES: "Too much mail that comes back",
+    LimitCount.UNKNOWN_USERS: "Too much mail to addresses that do not exist",
     LimitCount.COMPLAINTS: "Too many complaints about mail",
     LimitCount.TRAPS: "Too much mail",  # no answer may tell which addresses are traps
 }
@@ -103,40 +99,6 @@ def limit_findings(ruling: LimitRuling) -> tuple[Finding, ...]:
     )
 
 
-def report_passed(ruling: LimitRuling, envelope: Envelope, ident: int, stage: Stage) -> None:
-    """Log and count the limits that a message passed; never raises.
-
-    Args:
-        ruling: on the message.
-        envelope: of the message.
-        ident: its reference.
-        stage: sender or content.
-    """
-    for passed in ruling.passed:
-        limit = passed.limit
-        LIMITS.inc(limit.name, limit.then, limit.mode)
-        event(
-            log,
-            logging.INFO if limit.shadow else logging.WARNING,
-            "limit",
-            id=to_text(ident),
-            stage=stage,
-            limit=limit.name,
-            login=envelope.login,
-            client=envelope.client.ip,
-            sender=envelope.sender,
-            each=limit.each,
-            count=limit.count,
-            window=limit.window,
-            value=passed.value,
-            most=round(passed.most, 1),
-            usual=passed.past.usual,
-            then=limit.then,
-            mode=limit.mode,
-            done=ruling.action or "nothing",
-        )
-
-
 def hand_over_excesses(
     services: SessionServices, ruling: LimitRuling, envelope: Envelope, ident: int, now: float
 ) -> None:
@@ -154,34 +116,6 @@ def hand_over_excesses(
         return
     for passed in ruling.passed:
         try:
-            services.excess.take(_excess(passed, envelope, ident, now))
+            services.excess.take(excess_of(passed, envelope, ident, now))
         except Exception:
             log.exception("fault in telling of an excess")  # which no mail hangs on
-
-
-def _excess(passed: PassedLimit, envelope: Envelope, ident: int, now: float) -> Excess:
-    limit = passed.limit
-    return Excess(
-        account=_as_unicode(envelope.login.lower()),
-        limit=limit.name,
-        metric=limit.count,
-        window=limit.window,
-        value=passed.value,
-        most=passed.most,
-        at=now,
-        address=envelope.client.ip,
-        usual=passed.past.usual,
-        then=limit.then,
-        shadow=limit.shadow,
-        idents=(ident,),
-        evidence={
-            "each": limit.each,
-            "sender": _as_unicode(envelope.sender),
-            "recipients": len(envelope.recipients),
-        },
-    )
-
-
-def _as_unicode(text: str) -> str:
-    """Return a text without lone surrogates, which JSON does not take."""
-    return text.encode("utf-8", "replace").decode()

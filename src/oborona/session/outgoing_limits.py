@@ -24,7 +24,8 @@ from oborona.accounts.limits.decision import (
     rule_on_limits,
 )
 from oborona.accounts.limits.plan import LimitReads
-from oborona.accounts.limits.reader import count_new_recipients, read_limits
+from oborona.accounts.limits.reader import count_new_recipients, read_limits, read_place
+from oborona.accounts.limits.report import report_passed
 from oborona.accounts.limits.subjects import facts_of, subject_shingle
 from oborona.doors.raw_message import RawMessage
 from oborona.doors.reply import CONTINUE, TAKES, ReplyAction, SessionReply
@@ -34,7 +35,7 @@ from oborona.policy.counts import MessageCounts
 from oborona.policy.limit_table import LimitAction
 from oborona.policy.load import Policy
 from oborona.policy.local_clients import is_program
-from oborona.session.limit_report import hand_over_excesses, limit_reply, report_passed
+from oborona.session.limit_report import hand_over_excesses, limit_reply
 from oborona.session.services import SessionServices
 from oborona.telemetry.log import event
 from oborona.types import Envelope, Shingle, Stage
@@ -130,6 +131,21 @@ def sent_by(services: SessionServices, envelope: Envelope, policy: Policy) -> tu
     return tuple(shingle for shingle in shingles if shingle is not None)
 
 
+async def rule_on_bounces(
+    services: SessionServices, policy: Policy, envelope: Envelope, adds: MessageAmounts, now: float
+) -> LimitRuling:
+    """Return what limits make of messages that did not arrive; never raises.
+
+    Args:
+        services: of the worker.
+        policy: in force.
+        envelope: of the message that comes back.
+        adds: recipients whom it did not reach, and were not counted before.
+        now: Unix seconds.
+    """
+    return await _ruling(services, services.limits.plan(policy).bounced, adds, envelope, now)
+
+
 async def _new_recipients(services: SessionServices, envelope: Envelope, now: float) -> int:
     """Return how many recipients are new; 0 where the counters can't be asked."""
     try:
@@ -158,6 +174,8 @@ async def _ruling(
             memory, wanted, envelope, hasher, services.site.counters, accounts, now, known
         )
         facts = facts_of(envelope, accounts, now)
+        if wanted.asks_place:
+            facts.elsewhere = await read_place(envelope, hasher, services.site.counters, now, known)
         ruling = rule_on_limits(readings, adds, facts, program=is_program(envelope))
     except StoreError as error:
         if not memory.blind:

@@ -27,6 +27,11 @@ from oborona.session.quarantine.scan_tracker import ScanTracker
 from oborona.types import Envelope, Verdict
 
 
+async def _no_entry(_number: int) -> JournalEntry | None:
+    """Return None: a session without a journal knows of no message."""
+    return None
+
+
 async def _kept_nowhere(_event: FeedbackEvent) -> bool:
     """Say that an event is written down, for a session whose traps nobody follows."""
     return True
@@ -87,6 +92,8 @@ class SessionServices(msgspec.Struct, frozen=True, kw_only=True):
     # has what was counted survive the death of this process, by Unix seconds; never raises
     written: Callable[[float], None] = lambda _now: None
     journal: Callable[[JournalEntry], None]
+    # returns an entry of the journal by its number; None: there is none (yet, or any more)
+    entry: Callable[[int], Awaitable[JournalEntry | None]] = _no_entry
     # is told of the policy that judged a message, before that is journaled
     record_policy: Callable[[Policy], None] = lambda _policy: None
     numbers: JournalIdGenerator

@@ -45,6 +45,8 @@ def limit(
         most=most,
         excused=excused,
         asks_past=asks_past,
+        asks_sent=False,
+        asks_place=False,
     )
 
 

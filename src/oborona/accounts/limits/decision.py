@@ -25,12 +25,14 @@ from oborona.policy.limits import Limit, LimitFacts
 
 
 class MessageAmounts(msgspec.Struct, frozen=True, kw_only=True):
-    """What a message adds to the counts."""
+    """What a message adds to the counts, or a bounce."""
 
     messages: int = 1
     recipients: int = 1
     octets: int = 1
     new_recipients: int = 0
+    bounces: int = 0
+    unknown_users: int = 0
 
     def of(self, count: LimitCount) -> int:
         """Return what it adds to one count; 0 for what is no message's own doing."""
@@ -43,6 +45,10 @@ class MessageAmounts(msgspec.Struct, frozen=True, kw_only=True):
                 return self.octets
             case LimitCount.NEW_RECIPIENTS:
                 return self.new_recipients
+            case LimitCount.BOUNCES:
+                return self.bounces
+            case LimitCount.UNKNOWN_USERS:
+                return self.unknown_users
         return 0
 
 
@@ -56,6 +62,7 @@ class LimitReading(msgspec.Struct, frozen=True):
     limit: Limit
     counted: int  # in its window
     past: AccountPast = UNKNOWN_PAST
+    sent: int = 0  # recipients in its window, where the limit asks for them
 
 
 class PassedLimit(msgspec.Struct, frozen=True, kw_only=True):
@@ -103,7 +110,7 @@ def rule_on_limits(
     known = msgspec.structs.replace(facts)
     for reading in readings:
         limit, past = reading.limit, reading.past
-        known.usual, known.age_days = past.usual or 0.0, past.age_days
+        known.usual, known.age_days, known.sent = past.usual or 0.0, past.age_days, reading.sent
         try:
             most = limit.most(known)
             value = reading.counted + adds.of(limit.count)

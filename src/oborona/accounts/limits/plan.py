@@ -4,9 +4,10 @@ lies.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final, NamedTuple
 
+from oborona.accounts.limits.bounces import bounces_key, unknown_users_key
 from oborona.accounts.limits.subjects import subject_shingle
 from oborona.accounts.sending_account import KnownAccounts
 from oborona.message.hashing import Hasher, ShingleType
@@ -38,6 +39,8 @@ PLACES: Final[Mapping[LimitCount, NumberPlace]] = {
     LimitCount.ADDRESSES: NumberPlace(CounterPrefix.OUT, Metric.SEEN),
     LimitCount.COUNTRIES: NumberPlace(CounterPrefix.OUT, Metric.SEEN),
     LimitCount.SPAM: NumberPlace(CounterPrefix.OUT, Metric.SPAM),
+    LimitCount.BOUNCES: NumberPlace(CounterPrefix.OUT, Metric.SEEN),
+    LimitCount.UNKNOWN_USERS: NumberPlace(CounterPrefix.OUT, Metric.SEEN),
     LimitCount.COMPLAINTS: NumberPlace(CounterPrefix.OUT, Metric.COMPLAINTS),
     LimitCount.TRAPS: NumberPlace(CounterPrefix.OUT, Metric.TRAPS),
 }
@@ -46,7 +49,15 @@ DISTINCT: Final[Mapping[LimitCount, ShingleType]] = {
     LimitCount.ADDRESSES: ShingleType.ACCOUNT_IPS,
     LimitCount.COUNTRIES: ShingleType.ACCOUNT_COUNTRIES,
 }
-"""What counts different ones of an account, each once a day."""
+"""What counts different ones of an account, each once a day, and a scan reads."""
+HEARD: Final[Mapping[LimitCount, Callable[[str, Hasher], Shingle]]] = {
+    LimitCount.BOUNCES: bounces_key,
+    LimitCount.UNKNOWN_USERS: unknown_users_key,
+}
+"""The same, by login, of what other servers tell us later: no scan reads it."""
+SAID: Final = frozenset({LimitCount.COMPLAINTS, LimitCount.TRAPS})
+"""What people say of a message later, or what becomes known of an address."""
+_LATER: Final = SAID | HEARD.keys()
 _SCANNED: Final = (LimitSubject.ACCOUNT, LimitSubject.ADDRESS)
 """Whose own pieces a message has: the others are limits' alone, of the same types."""
 REFUSING: Final = frozenset({LimitAction.TEMPFAIL, LimitAction.REFUSE})
@@ -57,12 +68,13 @@ class LimitPiece(NamedTuple):
     """A piece of a message that some limits are read for."""
 
     each: LimitSubject
-    distinct: ShingleType | None  # that counts different ones of the account; None: itself
+    distinct: ShingleType | None = None  # that counts different ones of the account; None: itself
+    heard: LimitCount | None = None  # what others tell of the account; None: nothing
 
     @property
     def scanned(self) -> bool:
         """Whether a scan reads it, as the only piece of its type."""
-        return self.distinct is not None or self.each in _SCANNED
+        return self.heard is None and (self.distinct is not None or self.each in _SCANNED)
 
     def shingle(
         self, envelope: Envelope, hasher: Hasher, accounts: KnownAccounts
@@ -74,10 +86,14 @@ class LimitPiece(NamedTuple):
             hasher: holds the site's secret.
             accounts: of the site.
         """
-        if self.distinct is None:
+        if self.distinct is None and self.heard is None:
             return subject_shingle(self.each, envelope, hasher, accounts)
         login = envelope.login.lower()
-        return hasher.shingle(self.distinct, login) if login else None
+        if not login:
+            return None
+        if self.distinct is not None:
+            return hasher.shingle(self.distinct, login)
+        return HEARD[self.heard](login, hasher) if self.heard is not None else None
 
 
 class PlannedLimit(NamedTuple):
@@ -91,6 +107,7 @@ class PlannedLimit(NamedTuple):
     window: int
     metric: int
     place: int  # of prefix and metric, among all
+    sent: tuple[int, int] | None = None  # read and piece of `sent`; None: it is not asked for
 
 
 class LimitReads:
@@ -102,6 +119,7 @@ class LimitReads:
     Attributes:
         pieces: of a message that are read, each once.
         reads: prefixes, each with the places of its pieces.
+        asks_place: some ask whether the account is where it is known.
         scanned: prefixes of which a scan has read all that is wanted.
         limits: with their numbers' places.
     """
@@ -110,24 +128,33 @@ class LimitReads:
         pieces: dict[LimitPiece, int] = {}
         reads: dict[CounterPrefix, dict[int, None]] = {}
         planned: list[PlannedLimit] = []
+
+        def read(prefix: CounterPrefix, wanted: LimitPiece) -> tuple[int, int]:
+            piece = pieces.setdefault(wanted, len(pieces))
+            reads.setdefault(prefix, {})[piece] = None
+            return [*reads].index(prefix), piece
+
         for limit in limits:
             place = PLACES[limit.count]
-            wanted = LimitPiece(limit.each, DISTINCT.get(limit.count))
-            piece = pieces.setdefault(wanted, len(pieces))
-            reads.setdefault(place.prefix, {})[piece] = None
+            heard = limit.count if limit.count in HEARD else None
+            wanted = LimitPiece(limit.each, DISTINCT.get(limit.count), heard)
+            sent = None
+            if limit.asks_sent:
+                sent = read(PLACES[LimitCount.RECIPIENTS].prefix, LimitPiece(limit.each))
             planned.append(
                 PlannedLimit(
                     limit,
-                    [*reads].index(place.prefix),
-                    piece,
+                    *read(place.prefix, wanted),
                     int(WINDOWS[limit.window]),
                     int(place.metric),
                     _PLACES.index(place),
+                    sent,
                 )
             )
         self.pieces = tuple(pieces)
         self.reads = tuple((prefix, tuple(of)) for prefix, of in reads.items())
         self.limits = tuple(planned)
+        self.asks_place = any(limit.asks_place for limit in limits)
         self.scanned = frozenset(
             prefix
             for prefix, of in self.reads
@@ -142,15 +169,26 @@ class LimitPlan:
         limits: of the policy.
 
     Attributes:
-        whole: all of them, for the end of a message.
+        whole: for the end of a message: all of them, but alerts on what is heard later, which are
+            told when it is heard.
         early: those that may refuse at MAIL FROM.
+        bounced: for a bounce.
+        said: for what people say of a message later.
         subjects: whose mail is counted: the account's always, so that there is a past by the time
             somebody writes a limit.
         asks_new: some count new recipients.
     """
 
     def __init__(self, limits: Sequence[Limit]) -> None:
-        self.whole = LimitReads(limits)
+        self.whole = LimitReads(
+            [
+                limit
+                for limit in limits
+                if limit.then is not LimitAction.ALERT or limit.count not in _LATER
+            ]
+        )
+        self.bounced = LimitReads([limit for limit in limits if limit.count in HEARD])
+        self.said = LimitReads([limit for limit in limits if limit.count in SAID])
         self.early = LimitReads(
             [limit for limit in limits if not limit.shadow and limit.then in REFUSING]
         )

@@ -9,9 +9,10 @@ from oborona.accounts.limits.usual import UNKNOWN_PAST, account_past
 from oborona.accounts.sending_account import KnownAccounts
 from oborona.counters.window import DAY_S
 from oborona.message.hashing import Hasher
-from oborona.message.unique_pairs import account_pairs
-from oborona.policy.counts import MessageCounts
+from oborona.message.unique_pairs import account_pairs, account_place
+from oborona.policy.counts import MessageCounts, is_elsewhere
 from oborona.policy.ports import CounterReader
+from oborona.policy.reputation_facts import elsewhere
 from oborona.types import CounterPrefix, Envelope, Metric, Window
 
 
@@ -37,6 +38,34 @@ async def count_new_recipients(
         return 0
     rows = await counters.read(tuple(pair.both for pair in pairs), now, CounterPrefix.OUT)
     return sum(not row[Window.FORTNIGHT][Metric.SEEN] for row in rows)
+
+
+async def read_place(
+    envelope: Envelope,
+    hasher: Hasher,
+    counters: CounterReader,
+    now: float,
+    known: MessageCounts | None = None,
+) -> bool | None:
+    """Return whether an account sends from where it is not known; None without a login.
+
+    Args:
+        envelope: of the message.
+        hasher: holds the site's secret.
+        counters: the store; one read where the message was not scanned.
+        now: Unix seconds.
+        known: the message's own counts, where it was scanned.
+
+    Raises:
+        StoreError: they can't be asked.
+    """
+    if known is not None and not known.away:
+        return elsewhere(known)
+    place = account_place(envelope, hasher)
+    if not place:
+        return None
+    (row,) = await counters.read(place, now, CounterPrefix.OUT)
+    return is_elsewhere(row)
 
 
 async def read_limits(
@@ -78,7 +107,7 @@ async def read_limits(
             found.append({})
     day = int(now // DAY_S)
     readings: list[LimitReading] = []
-    for limit, read, piece, window, metric, place in wanted.limits:
+    for limit, read, piece, window, metric, place, sent in wanted.limits:
         shingle = shingles[piece]
         if shingle is None:
             continue
@@ -90,5 +119,8 @@ async def read_limits(
                 kept = account_past([counts[metric] for counts in line.days])
                 memory.keep(place, shingle, day, kept)
             past = kept
-        readings.append(LimitReading(limit, found[read][piece][window][metric], past))
+        taken = 0
+        if sent is not None:
+            taken = found[sent[0]][sent[1]][window][Metric.SEEN]
+        readings.append(LimitReading(limit, found[read][piece][window][metric], past, taken))
     return readings

@@ -15,21 +15,27 @@ import msgspec
 
 from oborona.accounts.limits.decision import MessageAmounts, PassedLimit, rule_on_limits
 from oborona.accounts.limits.memory import LimitMemory
-from oborona.accounts.limits.reader import count_new_recipients, read_limits
+from oborona.accounts.limits.reader import count_new_recipients, read_limits, read_place
 from oborona.accounts.limits.subjects import facts_of, subject_shingle
 from oborona.accounts.sending_account import KnownAccounts
 from oborona.counters.memory import MemoryCounters
 from oborona.message.hashing import Hasher
 from oborona.message.shingles import NOWHERE
-from oborona.message.unique_pairs import account_pairs, envelope_pairs
-from oborona.policy.accounting import record_new_recipients, record_sent
+from oborona.message.unique_pairs import account_pairs, account_place, envelope_pairs
+from oborona.policy.accounting import record_new_recipients, record_place, record_sent
 from oborona.policy.limit_table import LimitCount, LimitSubject
 from oborona.policy.load import Policy
 from oborona.policy.local_clients import is_program
 from oborona.types import Action, Amounts, CountedPieces, CounterPrefix, Envelope, Location
 
 NOT_REPLAYED: Final = frozenset(
-    {LimitCount.FIRST_CONTACTS, LimitCount.COMPLAINTS, LimitCount.TRAPS}
+    {
+        LimitCount.FIRST_CONTACTS,
+        LimitCount.BOUNCES,
+        LimitCount.UNKNOWN_USERS,
+        LimitCount.COMPLAINTS,
+        LimitCount.TRAPS,
+    }
 )
 _HASHER: Final = Hasher(bytes(32))  # nothing that it makes leaves the process
 _SPAM: Final = (Action.SPAM, Action.REJECT)
@@ -103,6 +109,8 @@ class LimitReplay:
                     self._memory, plan.whole, envelope, _HASHER, self._counters, self._accounts, at
                 )
                 facts = facts_of(envelope, self._accounts, at)
+                if plan.whole.asks_place:
+                    facts.elsewhere = await read_place(envelope, _HASHER, self._counters, at)
                 adds = MessageAmounts(
                     recipients=len(envelope.recipients), octets=size, new_recipients=fresh
                 )
@@ -131,6 +139,8 @@ class LimitReplay:
                 record_new_recipients(account, fresh, self._counters, now=at)
             amounts = Amounts(seen=1, spam=int(action in _SPAM))
             self._counters.add(seen, amounts, at, CounterPrefix.OUT)
+            place = account_place(envelope, _HASHER)
+            record_place(place, self._counters, left=taken and action not in _SPAM, now=at)
         if taken:
             subjects = tuple(shingles[one] for one in plan.subjects if one in shingles)
             record_sent(subjects, len(envelope.recipients), size, self._counters, now=at)

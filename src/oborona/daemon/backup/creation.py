@@ -53,10 +53,13 @@ MADE_ANEW: Final = frozenset(
         state_files.FINAL_WORK,
         state_files.FLOWS_STAGED,
         state_files.EXCESSES,
+        state_files.COMPLAINTS_HEARD,
+        state_files.QUEUE_DUE,
     }
     # counters and spool are copied by themselves; messages that were set apart are tried again
     # where a backup is restored; staged flows may be in the spool by now, and count once;
-    # excesses may be incidents by now
+    # excesses may be incidents by now, and limits on complaints were tried up to some other label;
+    # a queue is another one where a backup is restored
 )
 NOT_OURS: Final = (".lock", "-wal", "-shm", "-journal", ".new", ".suspect")
 DATABASE: Final = ".db"

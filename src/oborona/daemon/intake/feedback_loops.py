@@ -20,7 +20,6 @@ from collections.abc import Callable, Sequence
 from typing import Final, NamedTuple, Protocol
 
 from oborona.daemon.intake.arf import ArfReport
-from oborona.daemon.intake.report_mail import AttachedMessage, ReportMail
 from oborona.domains import registrable
 from oborona.feedback.events.message_reference import read_reference
 from oborona.feedback.events.model import EventChannel, EventKind, FeedbackEvent
@@ -29,6 +28,7 @@ from oborona.message import headers as fields
 from oborona.message.findings import Findings
 from oborona.message.limits import DEFAULT
 from oborona.message.mailboxes import parse as mailboxes
+from oborona.message.report_mail import AttachedMessage, ReportMail
 from oborona.reputation.personal import mail_address
 
 # where a message in a report names its own

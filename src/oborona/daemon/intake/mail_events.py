@@ -23,13 +23,13 @@ import msgspec
 
 from oborona.daemon.intake.arf import arf_report
 from oborona.daemon.intake.feedback_loops import EntryFinder, match_report
-from oborona.daemon.intake.report_mail import ReportMail, report_mail
 from oborona.daemon.intake.reporters import LocalReporters, entry_of_mail
 from oborona.doors.delivery import header_marks
 from oborona.doors.delivery.entry_lookup import JournalTiming
 from oborona.feedback.events.message_reference import read_reference
 from oborona.feedback.events.model import EventChannel, EventKind, FeedbackEvent
 from oborona.journal.entry import JournalEntry
+from oborona.message.report_mail import ReportMail, report_mail
 from oborona.policy.traps import Traps
 
 LARGE: Final = 256 * 1024  # octets: what is larger is taken apart in another thread

@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Final
 
 from oborona import state_files
-from oborona.accounts.directory import AccountDirectory
 from oborona.accounts.excess import ExcessSink
 from oborona.accounts.flows.excesses import (
     FlowExcess,
@@ -27,13 +26,11 @@ from oborona.accounts.flows.excesses import (
 )
 from oborona.accounts.flows.loss import losses
 from oborona.accounts.flows.store import DAY_S, FlowStore
-from oborona.accounts.store.accounts import AccountStore
-from oborona.accounts.store.rows import FollowedChanges
+from oborona.daemon.keeper.followed_directory import FollowedDirectory
 from oborona.daemon.keeper.policy_in_force import PolicyInForce
 from oborona.errors import StoreError
 from oborona.metrics import Counter
 from oborona.policy.flow_limits import FlowLimit
-from oborona.stores.followed_store import StoreFollower
 from oborona.telemetry.log import event
 from oborona.telemetry.trouble import TroubleNotice
 
@@ -71,22 +68,13 @@ class FlowLimitWatch:
         clock: Callable[[], float],
     ) -> None:
         self._flows = state / state_files.FLOWS
-        self._accounts = state / state_files.ACCOUNTS
         self._policy = policy
         self._excesses = excesses
         self._named = named
         self._clock = clock
         self._judged: int | None = None  # begin of the latest window that was; None = none yet
         self._store: FlowStore | None = None
-        self._directory = AccountDirectory()
-        self._follower: StoreFollower[AccountStore, FollowedChanges] = StoreFollower(
-            self._accounts,
-            AccountStore,
-            AccountStore.followed,
-            log=log,
-            failing="limits on flows know accounts as they were",
-            well="limits on flows know accounts again",
-        )
+        self._accounts = FollowedDirectory(state / state_files.ACCOUNTS, log, "limits on flows")
         self._trouble = TroubleNotice("limits on flows wait", "limits on flows are tried again")
 
     async def run(self) -> None:
@@ -113,7 +101,7 @@ class FlowLimitWatch:
     def close(self) -> None:
         """Let the stores go."""
         self._let_go()
-        self._follower.close()
+        self._accounts.close()
 
     def _let_go(self) -> None:
         if self._store is not None:
@@ -138,16 +126,12 @@ class FlowLimitWatch:
         self, store: FlowStore, limits: tuple[FlowLimit, ...], latest: int, fresh: int
     ) -> None:
         """Try limits on the windows up to the latest."""
-        if self._accounts.exists():
-            changes = self._follower.changes()
-            if changes is not None:
-                self._directory.learn(changes.accounts, anew=changes.anew)
-        now = self._clock()
+        accounts, now = self._accounts.latest(), self._clock()
         sums = {
             name: store.sums(latest - int(window_s(name)) + 1)
             for name in {limit.window for limit in limits}
         }
-        ruling = rule_on_flows(limits, sums, fresh, self._directory, now)
+        ruling = rule_on_flows(limits, sums, fresh, accounts, now)
         told = store.exporters(int(now - DAY_S))
         lately = [row for row in told if row.start > latest - HOUR_S]
         self._tell(ruling, now, certain=sure(lately, losses(told), named=self._named))

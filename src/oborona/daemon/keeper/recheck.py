@@ -30,6 +30,7 @@ from oborona.daemon.keeper.limits import limits_of
 from oborona.daemon.keeper.person_actions import PersonActions
 from oborona.daemon.keeper.policy_in_force import PolicyInForce
 from oborona.daemon.keeper.rescorer_in_force import RescorerInForce
+from oborona.daemon.keeper.shared_counters import SharedCounters
 from oborona.errors import OboronaError, StoreError
 from oborona.ident import to_text
 from oborona.journal.index.index import JournalIndex
@@ -48,7 +49,6 @@ from oborona.recheck.engine.rescorer import Rescorer
 from oborona.recheck.engine.signature_changes import SignatureChanges
 from oborona.recheck.mailboxes.model import SiteMailboxes
 from oborona.recheck.moves import MoveStore
-from oborona.stores.counters import open_readonly
 from oborona.stores.final_model import FollowedFinalModel
 from oborona.stores.mailboxes import open_mailboxes
 from oborona.stores.persons.follower import FollowedPersons
@@ -80,6 +80,7 @@ class RecheckService:
         state: state folder, prepared; the journal is there.
         mailboxes: None = none are set.
         alarm: told of waves, and of moves that run away.
+        counters: that other tasks of this process read, too.
         before: what is known of policies already.
         clock: Unix seconds.
     """
@@ -91,6 +92,7 @@ class RecheckService:
         state: Path,
         mailboxes: SiteMailboxes | None,
         alarm: AlertDispatcher,
+        counters: SharedCounters,
         *,
         before: PolicyCache | None = None,
         clock: Callable[[], float] = time.time,
@@ -101,6 +103,7 @@ class RecheckService:
         self._state = state
         self._mailboxes = mailboxes
         self._alarm = alarm
+        self._counters = counters
         self._clock = clock
         self._policy = PolicyInForce(state, policy_folders(settings.paths), before)
         self._hasher = Hasher(secret.load(state).shingles)
@@ -342,7 +345,7 @@ class RecheckService:
         return ScanSite(
             name=self._name,
             hasher=self._hasher,
-            counters=open_readonly(settings, self._state),
+            counters=self._counters.acquire(),
             regions=tuple(settings.site.regions.split()),
             pins=self._pins,
             persons=self._persons,
@@ -352,9 +355,7 @@ class RecheckService:
 
     def _close_site(self) -> None:
         if self._site is not None:
-            close = getattr(self._site.counters, "close", None)
-            if close is not None:
-                close()
+            self._counters.release()
         self._site = None
 
     async def _stopped(self, why: str) -> None:
@@ -402,7 +403,11 @@ class RecheckService:
 
 
 def open_recheck(
-    settings: Settings, name: str, state: Path, before: PolicyCache | None = None
+    settings: Settings,
+    name: str,
+    state: Path,
+    counters: SharedCounters,
+    before: PolicyCache | None = None,
 ) -> RecheckService:
     """Return the second look of a site; in the event loop that it will run in.
 
@@ -410,6 +415,7 @@ def open_recheck(
         settings: of the site.
         name: of the site.
         state: state folder, prepared.
+        counters: that other tasks of this process read, too.
         before: what is known of policies already.
 
     Raises:
@@ -424,7 +430,7 @@ def open_recheck(
             "no mailboxes are set: what is found is written down, and nothing is moved",
         )
     alarm = open_alarm(settings, name, time.time)
-    return RecheckService(settings, name, state, mailboxes, alarm, before=before)
+    return RecheckService(settings, name, state, mailboxes, alarm, counters, before=before)
 
 
 async def _wait(bell: asyncio.Event, seconds: float) -> None:

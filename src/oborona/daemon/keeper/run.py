@@ -22,6 +22,7 @@ from oborona.policy.load_cache import PolicyCache
 
 if TYPE_CHECKING:
     from oborona.daemon.keeper.policy_in_force import PolicyInForce
+    from oborona.daemon.keeper.shared_counters import SharedCounters
 
 ACCOUNTS_S: Final = 5.0  # between looks whether the site has accounts, or excesses
 ALERT_GRACE_S: Final = 3.0  # at the end, for an alert that is on its way
@@ -62,16 +63,18 @@ async def _main(
     loop.add_signal_handler(signal.SIGTERM, stop.set)
     loop.add_signal_handler(signal.SIGINT, stop.set)
     loop.add_signal_handler(signal.SIGHUP, lambda: None)  # the policy in force is followed
+    counters = cache(partial(_shared_counters, settings, state))
     look = None
     if settings.recheck.enabled:
         # what judges is loaded here: a keeper that only purges stays small
         from oborona.daemon.keeper.recheck import open_recheck  # noqa: PLC0415
 
-        second = open_recheck(settings, name, state, before)
+        second = open_recheck(settings, name, state, counters(), before)
         look = partial(second.run, stop)
     alive = asyncio.create_task(beat_forever())
     policy = cache(partial(_policy_in_force, settings, state))  # loaded once, by who asks first
     beside = [asyncio.create_task(_act_on_incidents(settings, name, state, policy))]
+    beside.append(asyncio.create_task(_watch_complaints(state, counters, policy)))
     if settings.addresses.listings:
         beside.append(asyncio.create_task(_watch_addresses(settings, name, state, policy)))
     if settings.flows.source != "off":
@@ -91,6 +94,13 @@ def _policy_in_force(settings: Settings, state: Path) -> PolicyInForce:
     from oborona.stores.policy_folders import policy_folders  # noqa: PLC0415
 
     return PolicyInForce(state, policy_folders(settings.paths))
+
+
+def _shared_counters(settings: Settings, state: Path) -> SharedCounters:
+    # a keeper that judges nothing does without the counters
+    from oborona.daemon.keeper.shared_counters import SharedCounters  # noqa: PLC0415
+
+    return SharedCounters(settings, state)
 
 
 async def _act_on_incidents(
@@ -137,6 +147,26 @@ async def _act_on_incidents(
             await dispatcher.close(ALERT_GRACE_S)
         actions.close()
         notice.close()
+
+
+async def _watch_complaints(
+    state: Path, counters: Callable[[], SharedCounters], policy: Callable[[], PolicyInForce]
+) -> None:
+    """Try limits on complaints and traps, for ever, once anybody has said something."""
+    while True:
+        if (state / state_files.FEEDBACK).exists():
+            break
+        await asyncio.sleep(ACCOUNTS_S)
+    # a site that learns from nobody has a smaller keeper
+    from oborona.accounts.excess_spool import ExcessSpool  # noqa: PLC0415
+    from oborona.daemon.keeper.complaint_watch import ComplaintWatch  # noqa: PLC0415
+
+    excesses = ExcessSpool(state / state_files.EXCESSES)
+    watch = ComplaintWatch(state, lambda: counters().using(), policy, excesses, time.time)
+    try:
+        await watch.run()
+    finally:
+        await watch.close()
 
 
 async def _watch_addresses(

@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from oborona.daemon.intake.arf import arf_report
-from oborona.daemon.intake.report_mail import MOST_MESSAGES, report_mail
 from oborona.feedback.events.model import EventKind
+from oborona.message.report_mail import MOST_MESSAGES, report_mail
 from tests.daemon.intake.letters import ABUSE, BOUNDARY, arf, forwarded, spam
 
 

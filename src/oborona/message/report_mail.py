@@ -1,5 +1,5 @@
 """Messages that a mail holds as attachments: what somebody forwards to say that it is spam, or is
-none.  Pure, never raises.
+none, and what a mail server returns.  Pure, never raises.
 
 A message is attached as message/rfc822, as its header alone (text/rfc822-headers), or as a file
 NAME.eml of any type; decoded where it was encoded.  What an attached message itself holds is its
@@ -35,6 +35,9 @@ HEADERS: Final = frozenset(
     }
 )
 FEEDBACK: Final = "message/feedback-report"  # RFC 5965 s2
+DELIVERY: Final = frozenset(
+    {"message/delivery-status", "message/global-delivery-status"}  # RFC 3464 s2, RFC 6533 s3
+)
 
 
 class AttachedMessage(msgspec.Struct, frozen=True):
@@ -51,6 +54,7 @@ class ReportMail(msgspec.Struct, frozen=True, kw_only=True):
     messages: tuple[AttachedMessage, ...]  # in their order
     more: int  # messages beyond `MOST_MESSAGES`
     feedback: bytes | None = None  # body of the first feedback report; None = it is none
+    delivery: bytes | None = None  # the same of the first delivery status
 
     def get(self, name: str) -> str:
         """Return the value of the first field called `name` (lower case); empty = there is none."""
@@ -66,12 +70,16 @@ def report_mail(raw: bytes) -> ReportMail:
     data, findings = raw.replace(b"\r\n", b"\n"), Findings()
     root = mime.split(data, LIMITS, findings)[0]
     messages: list[AttachedMessage] = []
-    more, feedback = 0, None
+    more, feedback, delivery = 0, None, None
     for part in _leaves(root):
         kind = part.content_type
         if kind == FEEDBACK:
             if feedback is None:
                 feedback = _body(data, part, findings)
+            continue
+        if kind in DELIVERY:
+            if delivery is None:
+                delivery = _body(data, part, findings)
             continue
         whole = kind in WHOLE or part.name.lower().endswith(".eml")
         if not (whole or kind in HEADERS):
@@ -80,7 +88,13 @@ def report_mail(raw: bytes) -> ReportMail:
             messages.append(AttachedMessage(_body(data, part, findings), whole))
         else:
             more += 1
-    return ReportMail(headers=root.headers, messages=tuple(messages), more=more, feedback=feedback)
+    return ReportMail(
+        headers=root.headers,
+        messages=tuple(messages),
+        more=more,
+        feedback=feedback,
+        delivery=delivery,
+    )
 
 
 def _leaves(root: MimeEntity) -> Iterator[MimeEntity]:
