@@ -43,6 +43,10 @@ class AccountFacts(msgspec.Struct, frozen=True, kw_only=True):
     registrations_same_network_hour: int = 0
     account_age_hours: float | None = None
     incidents_spam_month: int = 0
+    incidents_traps_month: int = 0
+    incidents_complaints_month: int = 0
+    incidents_unknown_users_month: int = 0
+    incidents_listed_month: int = 0
 
 
 _TEXTS: Final = {
@@ -51,6 +55,13 @@ _TEXTS: Final = {
     "registration.user_name": "The name that was asked for.",
     "registration.payment": "Means of payment, in lower case, as the source of registrations says.",
     "registration.payment_country": "Country of the means of payment, two capital letters.",
+}
+
+_INCIDENTS: Final = {
+    "traps": "Incidents for mail to traps",
+    "complaints": "Incidents for complaints",
+    "unknown_users": "Incidents for mail to addresses without a mailbox",
+    "listed": "Incidents for addresses of the account that DNS lists had",
 }
 
 ACCOUNT_SCHEMA: Final = FactSchema(
@@ -98,6 +109,15 @@ ACCOUNT_SCHEMA: Final = FactSchema(
             type=int,
             stage=Stage.CONNECT,
             doc="Incidents of the account that a person closed as spam in the last 30 days.",
+        ),
+        *(
+            Fact(
+                name=f"incidents.{name}_month",
+                type=int,
+                stage=Stage.CONNECT,
+                doc=f"{doc} in the last 30 days; without those that a person closed as not spam.",
+            )
+            for name, doc in _INCIDENTS.items()
         ),
     )
 )

@@ -11,6 +11,8 @@ import msgspec
 LINE_OCTETS: Final = 65_536
 WINDOWS_S: Final = {"recent": 600.0, "hour": 3600.0, "day": 86_400.0, "fortnight": 14 * 86_400.0}
 """Lengths of windows."""
+LISTED: Final = "listed"
+"""What is too much where DNS lists have an address of an account."""
 MOST_NAME: Final = 255  # characters of an account, limit or metric
 LAST_TIME: Final = 253_402_300_800.0  # Unix seconds of the end of the year 9999
 

@@ -32,6 +32,7 @@ from oborona.accounts.inspector.decision import (
     decide_incident,
 )
 from oborona.accounts.inspector.inspector import Inspector, role_of
+from oborona.accounts.store.ratings import rating_of
 from oborona.errors import StoreError
 from oborona.policy.account_tests import AccountTests
 from oborona.policy.rules import Rule
@@ -274,6 +275,35 @@ def test_a_confirmed_incident_lowers_the_rating_for_a_while(path: Path) -> None:
         store.close_incident(found.id, IncidentVerdict.SPAM, by="anna", note="", now=NOW)
         inspector.take(excess())
         assert store.incidents()[0].rating == 60
+
+
+@pytest.mark.parametrize(
+    ("metric", "fact"),
+    [
+        ("traps", "traps_month"),
+        ("complaints", "complaints_month"),
+        ("unknown_users", "unknown_users_month"),
+        ("listed", "listed_month"),
+    ],
+)
+def test_what_an_account_did_lowers_its_rating_for_a_month(
+    path: Path, metric: str, fact: str
+) -> None:
+    tests = AccountTests([Rule(name="DID", when=f"incidents.{fact} > 0", score=30.0)])
+    month = 30 * 86_400.0
+    with IncidentStore(path) as store:
+        Inspector(store, lambda: tests, RULES, live=True, clock=lambda: NOW).take(
+            excess(metric=metric)
+        )
+        account = store.find("joe")
+        assert account is not None
+        assert account.rating == 100, "what it is judged for does not count against it already"
+        assert rating_of(store, account, tests, NOW + 1).value == 70
+        assert rating_of(store, account, tests, NOW + month - 1).value == 70
+        assert rating_of(store, account, tests, NOW + month + 1).value == 100
+        (found,) = store.incidents()
+        store.close_incident(found.id, IncidentVerdict.NOT_SPAM, by="anna", note="", now=NOW)
+        assert rating_of(store, account, tests, NOW + 1).value == 100
 
 
 def test_several_processes_open_one_incident(path: Path) -> None:

@@ -2,18 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import phonenumbers
 from disposable_email_domains import blocklist
 
 from oborona.accounts.account import Account, Registration
+from oborona.accounts.excess import LISTED
 from oborona.policy.account_tests import AccountFacts
+from oborona.policy.limit_table import LimitCount
 
 HOUR_S = 3600.0
 NOWHERE = "001"  # the library's word for numbers of no country
 
 
 def account_facts(
-    account: Account, *, same_network: int, spam_incidents: int, now: float
+    account: Account,
+    *,
+    same_network: int,
+    spam_incidents: int,
+    incidents: Mapping[str, int],
+    now: float,
 ) -> AccountFacts:
     """Return what tests may name.
 
@@ -21,6 +30,7 @@ def account_facts(
         account: as the store knows it.
         same_network: registrations of its network within an hour of its own.
         spam_incidents: in the last 30 days, by a person's word.
+        incidents: in the last 30 days, by what was too much; none that a person called no spam.
         now: Unix seconds.
     """
     told = account.registration or Registration()
@@ -38,6 +48,10 @@ def account_facts(
         registrations_same_network_hour=same_network,
         account_age_hours=max(0.0, (now - born) / HOUR_S) if born else None,
         incidents_spam_month=spam_incidents,
+        incidents_traps_month=incidents.get(LimitCount.TRAPS, 0),
+        incidents_complaints_month=incidents.get(LimitCount.COMPLAINTS, 0),
+        incidents_unknown_users_month=incidents.get(LimitCount.UNKNOWN_USERS, 0),
+        incidents_listed_month=incidents.get(LISTED, 0),
     )
 
 

@@ -42,7 +42,18 @@ def facts_of(store: AccountStore, account: Account, now: float) -> AccountFacts:
         "SELECT count(*) FROM incident WHERE account = ? AND verdict = 'spam' AND closed > ?",
         (account.id, now - MONTH_S),
     )
-    return account_facts(account, same_network=same_network, spam_incidents=spam, now=now)
+    incidents = store.rows(
+        "SELECT metric, count(*) FROM incident WHERE account = ? AND opened > ?"
+        " AND ifnull(verdict, '') <> 'not-spam' GROUP BY metric",
+        (account.id, now - MONTH_S),
+    )
+    return account_facts(
+        account,
+        same_network=same_network,
+        spam_incidents=spam,
+        incidents=dict(incidents),
+        now=now,
+    )
 
 
 def penalties(store: AccountStore, account: str) -> list[Penalty]:

@@ -11,7 +11,7 @@ from typing import Final
 
 from oborona.accounts.addresses.account_networks import AccountNetworks
 from oborona.accounts.addresses.listing import OwnListing
-from oborona.accounts.excess import Excess, ExcessSink
+from oborona.accounts.excess import LISTED, Excess, ExcessSink
 from oborona.accounts.incidents.incident import IncidentVerdict
 from oborona.accounts.incidents.store import IncidentStore
 from oborona.daemon.alarm.alarm import AlertDispatcher
@@ -20,7 +20,6 @@ from oborona.telemetry.alert import Alert, AlertKind
 from oborona.telemetry.log import event
 
 NAMED: Final = 20  # addresses in one alert
-METRIC: Final = "listed"
 WATCH: Final = "address watch"  # who closes an incident that is over
 
 log = logging.getLogger("oborona.accounts")
@@ -59,7 +58,7 @@ class ListingReport:
                 excess = Excess(
                     account=account,
                     limit=one.list,
-                    metric=METRIC,
+                    metric=LISTED,
                     window="fortnight",
                     value=1.0,
                     most=0.0,
@@ -98,7 +97,7 @@ class ListingReport:
             with IncidentStore(self._accounts, make=False) as store:
                 for account in free:
                     for incident in store.incidents(account=account, still_open=True):
-                        if (incident.metric, incident.limit) == (METRIC, over[0].list):
+                        if (incident.metric, incident.limit) == (LISTED, over[0].list):
                             store.close_incident(
                                 incident.id,
                                 IncidentVerdict.OVER,
