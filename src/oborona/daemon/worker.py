@@ -37,7 +37,7 @@ from oborona.daemon.reader.late_reader import LateReader
 from oborona.daemon.reader.meaning import EncoderMeanings
 from oborona.daemon.reader.picture_client import PictureClient
 from oborona.doors.context import DoorContext, DoorServer
-from oborona.doors.delivery.entry_lookup import JournalTiming
+from oborona.doors.delivery.entry_lookup import JournalTiming, find_entry
 from oborona.doors.delivery.handover import DeliveryServices
 from oborona.doors.delivery.server import DeliveryServer
 from oborona.doors.memory_budget import MemoryBudget
@@ -212,7 +212,7 @@ class WorkerProcess:
                 pulse,
                 deadline_s=self._settings.worker.deadline_s,
             )
-            numbers = JournalIdGenerator(self._number)
+            numbers, timing = JournalIdGenerator(self._number), _timing(self._settings)
             late = LateReader(
                 PictureClient(line, look_s=LATE_S, read_s=LATE_S, urgent=False),
                 site,
@@ -237,7 +237,7 @@ class WorkerProcess:
                 counters=counters,
                 written=partial(self._write, counters),
                 journal=journal.append,
-                entry=journal.get,
+                entry=lambda number: find_entry(journal, number, timing, time.time()),
                 record_policy=PolicyLog(journal).note,
                 numbers=numbers,
                 signing_key=keys.signature,
@@ -388,10 +388,7 @@ class WorkerProcess:
             signing_key=keys.signature,
             entries=journal,
             went=journal.append_went,
-            expected=JournalTiming(
-                retention_s=settings.journal.retention_hours * 3600,
-                wait_s=settings.doors.delivery.journal_wait_s,
-            ),
+            expected=_timing(settings),
             persons=self._persons,
             policy=lambda: self._policy.current,
             numbers=numbers,
@@ -456,6 +453,14 @@ class WorkerProcess:
             final=self._final.version,
             final_wrong=str(self._final.error or ""),
         )
+
+
+def _timing(settings: Settings) -> JournalTiming:
+    """Return how long the journal takes to have an entry, and keeps it."""
+    return JournalTiming(
+        retention_s=settings.journal.retention_hours * 3600,
+        wait_s=settings.doors.delivery.journal_wait_s,
+    )
 
 
 def _collect_seldom() -> None:

@@ -92,7 +92,8 @@ class SessionServices(msgspec.Struct, frozen=True, kw_only=True):
     # has what was counted survive the death of this process, by Unix seconds; never raises
     written: Callable[[float], None] = lambda _now: None
     journal: Callable[[JournalEntry], None]
-    # returns an entry of the journal by its number; None: there is none (yet, or any more)
+    # returns an entry of the journal by its number, and waits for one that is being written;
+    # None: there is none
     entry: Callable[[int], Awaitable[JournalEntry | None]] = _no_entry
     # is told of the policy that judged a message, before that is journaled
     record_policy: Callable[[Policy], None] = lambda _policy: None
