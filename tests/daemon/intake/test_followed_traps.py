@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from oborona.daemon.intake.entry_finder import LazyEntryFinder
 from oborona.daemon.intake.followed_traps import LOOK_S, FollowedTraps
 from oborona.errors import StoreError
+from oborona.journal.entry_finder import LazyEntryFinder
 from oborona.journal.journal import JournalWriter
 from tests.daemon.intake.test_mail_events import SENT, SENT_ENTRY
 

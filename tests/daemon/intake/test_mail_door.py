@@ -13,12 +13,12 @@ import msgspec
 import pytest
 
 from oborona.config import Settings
-from oborona.daemon.intake.entry_finder import LazyEntryFinder
 from oborona.daemon.intake.event_sink import REFUSED, EventSink
 from oborona.daemon.intake.mail_door import ReportMailServer, address_roles
 from oborona.daemon.intake.mail_events import IntakeMailServices
 from oborona.errors import StoreFull
 from oborona.feedback.events.model import EventKind, EventReceipt, FeedbackEvent
+from oborona.journal.entry_finder import LazyEntryFinder
 from oborona.policy.traps import Traps
 from tests.daemon.intake.letters import forwarded, spam
 from tests.daemon.intake.test_mail_events import bench, letter, report_entry

@@ -23,7 +23,6 @@ from aiosmtpd.smtp import SMTP
 from oborona import secret, state_files
 from oborona.config import IntakeSettings, Settings
 from oborona.config.delivery import DeliverySettings
-from oborona.daemon.intake.entry_finder import LazyEntryFinder
 from oborona.daemon.intake.event_sink import EventSink
 from oborona.daemon.intake.followed_traps import FollowedTraps
 from oborona.daemon.intake.mail_events import (
@@ -41,6 +40,7 @@ from oborona.doors.delivery.lmtp_receiver import LmtpConnection, LmtpReceiver
 from oborona.doors.memory_budget import MemoryBudget
 from oborona.doors.smtp.replies import SmtpReply, own_reply
 from oborona.errors import StoreError
+from oborona.journal.entry_finder import LazyEntryFinder
 from oborona.stores.policy_folders import policy_folders
 from oborona.telemetry.log import event
 

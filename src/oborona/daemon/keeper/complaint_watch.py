@@ -25,7 +25,6 @@ from oborona.accounts.limits.reader import read_limits
 from oborona.accounts.limits.report import excess_of, report_passed
 from oborona.accounts.limits.subjects import facts_of
 from oborona.atomic_file import write_atomically
-from oborona.daemon.intake.entry_finder import LazyEntryFinder
 from oborona.daemon.keeper.followed_directory import FollowedDirectory
 from oborona.daemon.keeper.policy_in_force import PolicyInForce
 from oborona.errors import StoreError
@@ -33,6 +32,7 @@ from oborona.feedback.connection import FeedbackConnection
 from oborona.feedback.label import LabelKind, LabelSource
 from oborona.feedback.label_outbox import LabelCountNews, LabelOutbox
 from oborona.journal.entry import JournalEntry
+from oborona.journal.entry_finder import LazyEntryFinder
 from oborona.message.hashing import Hasher
 from oborona.policy.local_clients import direction_of_pieces
 from oborona.policy.ports import CounterReader

@@ -1,4 +1,4 @@
-"""The journal as the intake reads it: opened by the first question, and anew after trouble.
+"""The journal as who asks it seldom reads it: opened by the first question, and anew after trouble.
 
 It may be begun later than we are.
 """
