@@ -29,7 +29,7 @@ MAY_IMPORT = {
     "stores": {"message", "reputation", "counters", "policy", "metrics", "config", "telemetry"}
     | {"journal", "feedback", "recheck"},
     "doors": {"message", "authentication", "reputation", "policy", "metrics", "config", "telemetry"}
-    | {"journal", "feedback", "recheck"},
+    | {"journal", "feedback", "recheck", "accounts"},
     "milter": {"config", "doors"},
     "session": {"message", "authentication", "reputation", "policy", "metrics", "config"}
     | {"telemetry", "resolver", "journal", "feedback", "recheck", "doors", "accounts"},

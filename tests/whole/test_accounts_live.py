@@ -4,6 +4,8 @@ second by all of them, and let in again.
 
 from __future__ import annotations
 
+import contextlib
+import http.client
 import json
 import time
 from collections.abc import Iterator
@@ -18,20 +20,26 @@ from tests.whole.gate import Gate, eventually
 
 WORKERS = 3
 JOE, ANN, BAD = "joe@example.test", "ann@example.test", "bad@example.test"
+JOE_S = {"account": JOE, "customer": {"id": "c17"}}
+KEY = "panel-of-a-customer"
 MANY = 24  # connections: each worker has had some
 SLACK_S = 20.0  # a busy machine
 
 
 @pytest.fixture(scope="module")
-def gate() -> Iterator[Gate]:
+def gate(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gate]:
+    keys = tmp_path_factory.mktemp("keys") / "panel.keys"
+    keys.write_text(f"{KEY} read c17\n")
     settings = {
         "worker.processes": WORKERS,
         "inspector.mode": "live",
         "doors.policy_service.listen": f"inet:127.0.0.1:{free_port()}",
+        "doors.http.listen": f"inet:127.0.0.1:{free_port()}",
+        "doors.http.accounts_keys_file": str(keys),
     }
     with Zones() as dns, Gate(dns.setting, settings=settings) as running:
         told = running.folder / "accounts.jsonl"
-        told.write_text("".join(json.dumps({"account": login}) + "\n" for login in (JOE, ANN)))
+        told.write_text("".join(json.dumps(one) + "\n" for one in (JOE_S, {"account": ANN})))
         account(running, "import", str(told))
         yield running
 
@@ -75,6 +83,23 @@ def test_a_ban_is_in_force_and_undone_in_every_worker(gate: Gate) -> None:
     in_all_workers(gate, "unban", JOE, "--reason", "it was changed")
     assert {reply[:3] for reply in replies(gate, JOE)} == {"250"}
     assert 2 * LOOK_S <= 1.0, "every worker has looked within a second"
+
+
+def test_a_customer_s_panel_shows_it_and_nobody_else_s(gate: Gate) -> None:
+    in_all_workers(gate, "ban", JOE, "--reason", "a password was stolen")
+    status, found = panel(gate, JOE)
+    assert (status, found["state"], found["reason"]) == (200, "banned", "a password was stolen")
+    in_all_workers(gate, "unban", JOE, "--reason", "it was changed")
+    assert panel(gate, JOE)[1]["state"] == "open"
+    assert panel(gate, ANN) == (404, {"error": "there is no such account"})
+
+
+def panel(gate: Gate, login: str) -> tuple[int, dict[str, object]]:
+    at = str(gate.oborona.setting("doors.http.listen")).removeprefix("inet:")
+    with contextlib.closing(http.client.HTTPConnection(at, timeout=SLACK_S)) as panel:
+        panel.request("GET", f"/v1/accounts/{login}", headers={"Authorization": f"Bearer {KEY}"})
+        answer = panel.getresponse()
+        return answer.status, json.loads(answer.read())
 
 
 def test_the_policy_service_says_the_same(gate: Gate) -> None:

@@ -36,6 +36,17 @@ class HttpSettings(DoorSettings, frozen=True, kw_only=True):
             extra={"allowed": 'an absolute path, or ""'},
         ),
     ] = ""
+    accounts_keys_file: Annotated[
+        str,
+        Meta(
+            pattern=r"\A(/[^\x00-\x1f\x7f]+)?\Z",
+            max_length=4096,
+            description="File of the keys that read /v1/accounts, for customers' panels: lines of "
+            "`KEY read` for all accounts, `KEY read CUSTOMER` for those of one customer; a change "
+            "is seen at once. Empty: it is not served.",
+            extra={"allowed": 'an absolute path, or ""'},
+        ),
+    ] = ""
     rate: Annotated[
         float,
         Meta(

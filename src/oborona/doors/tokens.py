@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
@@ -27,7 +28,7 @@ class AccessTokens:
     def __init__(self, file: Path) -> None:
         self._file = file
         self._stamp = _stamp(file)
-        self._digests = _read(file)
+        self._digests = self._read()
 
     def refresh(self) -> None:
         """Read the file again if it changed; what was known stays in force where it can't be used.
@@ -38,14 +39,29 @@ class AccessTokens:
         stamp = _stamp(self._file)
         if stamp != self._stamp:
             self._stamp = stamp
-            self._digests = _read(self._file)
+            self._digests = self._read()
 
     def knows(self, token: str) -> bool:
         """Tell whether this is one of them; takes the same time for any that is none."""
+        return self._line_of(token) is not None
+
+    def _line_of(self, token: str) -> str | None:
+        """Return what follows a token in its line; None: it is none of them."""
         digest = _digest(token[: LONGEST + 1])
-        return bool(
-            sum(hmac.compare_digest(digest, known_digest) for known_digest in self._digests)
-        )
+        # all are compared, whichever it is
+        found = [more for known, more in self._digests if hmac.compare_digest(digest, known)]
+        return found[0] if found else None
+
+    def _split(self, line: str, number: int) -> tuple[str, str]:
+        """Return the token of a line, and what follows it: here, nothing may.
+
+        Raises:
+            ConfigError: the rest is not what it should be.
+        """
+        return line, ""
+
+    def _read(self) -> list[tuple[bytes, str]]:
+        return _read(self._file, self._split)
 
 
 def _stamp(file: Path) -> tuple[int, int, int]:
@@ -56,7 +72,7 @@ def _stamp(file: Path) -> tuple[int, int, int]:
     return status.st_mtime_ns, status.st_size, status.st_ino
 
 
-def _read(file: Path) -> list[bytes]:
+def _read(file: Path, split: Callable[[str, int], tuple[str, str]]) -> list[tuple[bytes, str]]:
     try:
         text = file.read_text("utf-8")
     except (OSError, UnicodeError) as error:
@@ -64,16 +80,16 @@ def _read(file: Path) -> list[bytes]:
         raise ConfigError(f"tokens can't be read: {reason}", file=str(file)) from None
     digests = []
     for number, line in enumerate(text.splitlines(), 1):
-        token = line.strip()
-        if not token or token.startswith("#"):
+        if not line.strip() or line.strip().startswith("#"):
             continue
+        token, more = split(line.strip(), number)
         if not SHORTEST <= len(token) <= LONGEST or any(letter.isspace() for letter in token):
             raise ConfigError(
                 f"a token has {SHORTEST} to {LONGEST} characters and no space",
                 file=str(file),
                 line=number,
             )
-        digests.append(_digest(token))
+        digests.append((_digest(token), more))
     if not digests:
         raise ConfigError("holds no token: nobody could come in", file=str(file))
     if len(digests) > MOST:

@@ -132,11 +132,16 @@ class WebServer(Acceptor):
         """
         if self._tokens is None:
             return ""
-        try:
-            self._tokens.refresh()
-        except ConfigError as error:
-            event(self._log, logging.ERROR, "the tokens stay as they were", error=error)
+        refresh_tokens(self._tokens, self._log)
         return next((token for token in candidates if self._tokens.knows(token)), None)
+
+
+def refresh_tokens(tokens: AccessTokens, log: logging.Logger) -> None:
+    """Read the file of tokens again if it changed; the log has why it can't be used."""
+    try:
+        tokens.refresh()
+    except ConfigError as error:
+        event(log, logging.ERROR, "the tokens stay as they were", error=error)
 
 
 class _WebConnection(RequestHandler):

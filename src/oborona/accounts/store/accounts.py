@@ -96,6 +96,7 @@ class AccountStore(FollowedStore):
         now: float,
         state: AccountState | None = None,
         customer: str | None = None,
+        after: str = "",
         most: int = -1,
     ) -> list[Account]:
         """Return accounts in the order of their ids.
@@ -104,6 +105,7 @@ class AccountStore(FollowedStore):
             now: Unix seconds.
             state: only those in it now.
             customer: only his.
+            after: only those whose ids come after it.
             most: at most so many; -1 = all.
         """
         wanted: list[str] = []
@@ -117,6 +119,9 @@ class AccountStore(FollowedStore):
         if customer is not None:
             wanted.append("a.customer = ?")
             values.append(customer)
+        if after:
+            wanted.append("a.id > ?")
+            values.append(after)
         where = f"WHERE {' AND '.join(wanted)} " if wanted else ""
         with self.told():
             return read_accounts(self._db, f"{where}ORDER BY a.id LIMIT ?", (*values, most))

@@ -11,6 +11,8 @@ from typing import Any, Final
 
 import msgspec
 
+from oborona.accounts.account_view import AccountsPage, AccountView
+from oborona.doors.http.accounts import ACCOUNTS, MAX_PAGE, PAGE
 from oborona.doors.http.envelopes import MAX_VALUE
 from oborona.doors.http.model import (
     ErrorAnswer,
@@ -21,11 +23,20 @@ from oborona.doors.http.model import (
 )
 
 VERSION: Final = "1.0"  # of /v1, whatever Oborona's is
-_TYPES: Final = (GlanceRequest, ScanRequest, HealthAnswer, VerdictAnswer, ErrorAnswer)
+_TYPES: Final = (
+    GlanceRequest,
+    ScanRequest,
+    HealthAnswer,
+    VerdictAnswer,
+    ErrorAnswer,
+    AccountView,
+    AccountsPage,
+)
 _AT: Final = "#/components/schemas/"
 _TROUBLE: Final = {
     400: "It is not what we know, or did not come whole.",
     401: "No key, or none that is known.",
+    404: "There is none that the key may read, or accounts are not served.",
     413: "It is too large.",
     415: "Another type, or compressed.",
     429: "Too often; Retry-After has the seconds to wait.",
@@ -88,6 +99,39 @@ def description() -> dict[str, Any]:
                     "responses": _responses(VerdictAnswer, "The verdict."),
                 }
             },
+            ACCOUNTS: {
+                "get": {
+                    "operationId": "accounts",
+                    "summary": "List accounts that the key may read, in the order of their ids.",
+                    "security": [{"bearer": []}],
+                    "parameters": [
+                        _asked("customer", {"type": "string"}, "Only his."),
+                        _asked("after", {"type": "string"}, "`next` of the page before."),
+                        _asked(
+                            "limit",
+                            {"type": "integer", "minimum": 1, "maximum": MAX_PAGE, "default": PAGE},
+                            "Accounts of a page.",
+                        ),
+                    ],
+                    "responses": _read_responses(AccountsPage, "A page of them."),
+                }
+            },
+            f"{ACCOUNTS}/{{login}}": {
+                "get": {
+                    "operationId": "account",
+                    "summary": "Show an account by its id or login.",
+                    "security": [{"bearer": []}],
+                    "parameters": [
+                        {
+                            "name": "login",
+                            "in": "path",
+                            "required": True,
+                            "schema": {"type": "string"},
+                        }
+                    ],
+                    "responses": _read_responses(AccountView, "The account."),
+                }
+            },
             "/v1/health": {
                 "get": {
                     "operationId": "health",
@@ -122,8 +166,21 @@ def _header(name: str, meaning: str, repeated: bool) -> dict[str, Any]:
 
 
 def _responses(kind: type, meaning: str) -> dict[str, Any]:
-    others = {str(status): {"$ref": f"#/components/responses/{status}"} for status in _TROUBLE}
-    return {"200": _response(kind, meaning)} | others
+    return {"200": _response(kind, meaning)} | _troubles(*(_TROUBLE.keys() - {404}))
+
+
+def _read_responses(kind: type, meaning: str) -> dict[str, Any]:
+    return {"200": _response(kind, meaning)} | _troubles(400, 401, 404, 429, 503)
+
+
+def _troubles(*statuses: int) -> dict[str, Any]:
+    return {
+        str(status): {"$ref": f"#/components/responses/{status}"} for status in sorted(statuses)
+    }
+
+
+def _asked(name: str, schema: dict[str, Any], meaning: str) -> dict[str, Any]:
+    return {"name": name, "in": "query", "description": meaning, "schema": schema}
 
 
 def _response(kind: type, meaning: str) -> dict[str, Any]:

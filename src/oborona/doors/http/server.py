@@ -3,6 +3,7 @@
     POST /checkv2, /check, /symbols     as rspamd's clients ask; /learnspam, /learnham as they
                                         teach; GET /ping
     POST /v1/scan, /v1/glance           our own; GET /v1/health, /v1/openapi.json
+    GET /v1/accounts                    for customers' panels, by keys of their own
 
     401 no key, or none that is known    429 too often    503 too busy, or no verdict now: come
                                          again
@@ -25,10 +26,13 @@ from typing import Final, NamedTuple
 import msgspec
 from aiohttp import web
 
+from oborona import state_files
 from oborona.config import UnixAddress
 from oborona.doors.context import DoorContext, failure_reply, guard_s, several_stages_guard_s
 from oborona.doors.guard import HandlerGuard
 from oborona.doors.http.access_keys import access_keys
+from oborona.doors.http.account_keys import AccountKeys, account_keys
+from oborona.doors.http.accounts import answer_accounts, is_of_accounts
 from oborona.doors.http.envelopes import EnvelopeHeaders, envelope_of_json
 from oborona.doors.http.learn_request import ReporterUnproved, learn_event
 from oborona.doors.http.model import GlanceRequest, HealthAnswer, ScanRequest, decode_body
@@ -51,6 +55,7 @@ from oborona.doors.web import (
     error_answer,
     json_answer,
     read_body,
+    refresh_tokens,
 )
 from oborona.errors import PeerError
 from oborona.feedback.events.model import EventKind
@@ -118,6 +123,7 @@ class ScanHttpServer(WebServer):
         self._teaches = tokens is not None or isinstance(door.address, UnixAddress)
         self._max_json = min(int(door.max_body_bytes * JSON_SHARE), at.room.most)
         self._rates = RateLimiter(door.rate, door.burst)
+        self._account_keys = account_keys(door)
         self._room = at.room
         self._open: Final[dict[str, Callable[[], web.Response]]] = {
             "/ping": _pong,
@@ -145,6 +151,8 @@ class ScanHttpServer(WebServer):
                 if request.method in {"GET", "HEAD"}
                 else error_answer(405, "GET only", Allow="GET, HEAD")
             )
+        if self._account_keys is not None and is_of_accounts(path):
+            return await self._accounts(request, self._account_keys)
         handler = self._closed.get(path)
         if handler is None:
             return error_answer(404, "there is nothing here")
@@ -154,14 +162,10 @@ class ScanHttpServer(WebServer):
             return error_answer(405, "POST only", Allow="POST")
         key = self._accepted_token(bearer_token(request), request.headers.get("Password", ""))
         if key is None:
-            self._note("unauthorized")
-            return error_answer(
-                401, "no key, or none that is known here", **{"WWW-Authenticate": "Bearer"}
-            )
-        wait_s = self._rates.wait_s(key or client_of(request), asyncio.get_running_loop().time())
-        if wait_s:
-            self._note("too-often")
-            return error_answer(429, "too often", **{"Retry-After": str(math.ceil(wait_s))})
+            return self._unauthorized()
+        too_often = self._too_often(key or client_of(request))
+        if too_often is not None:
+            return too_often
         with self._room.hold() as reservation:
             try:
                 return await handler(request, reservation)
@@ -169,6 +173,34 @@ class ScanHttpServer(WebServer):
                 return self._not_taken(error_answer(403, str(error)))
             except PeerError as error:
                 return self._not_taken(error_answer(400, str(error)))
+
+    async def _accounts(self, request: web.BaseRequest, keys: AccountKeys) -> web.Response:
+        if request.method not in {"GET", "HEAD"}:
+            return error_answer(405, "GET only", Allow="GET, HEAD")
+        refresh_tokens(keys, self._log)
+        key = bearer_token(request)
+        customer = keys.customer(key)
+        if customer is None:
+            return self._unauthorized()
+        too_often = self._too_often(key)
+        if too_often is not None:
+            return too_often
+        answer = await answer_accounts(request, self._at.state / state_files.ACCOUNTS, customer)
+        self._note({400: "broken", 503: "failed"}.get(answer.status, "answered"))
+        return answer
+
+    def _unauthorized(self) -> web.Response:
+        self._note("unauthorized")
+        return error_answer(
+            401, "no key, or none that is known here", **{"WWW-Authenticate": "Bearer"}
+        )
+
+    def _too_often(self, client: str) -> web.Response | None:
+        wait_s = self._rates.wait_s(client, asyncio.get_running_loop().time())
+        if not wait_s:
+            return None
+        self._note("too-often")
+        return error_answer(429, "too often", **{"Retry-After": str(math.ceil(wait_s))})
 
     # --- rspamd's ---
 
