@@ -29,14 +29,15 @@ from oborona.accounts.directory import AccountDirectory  # noqa: E402
 from oborona.accounts.limits.decision import MessageAmounts, rule_on_limits  # noqa: E402
 from oborona.accounts.limits.memory import LimitMemory  # noqa: E402
 from oborona.accounts.limits.plan import LimitPlan  # noqa: E402
-from oborona.accounts.limits.reader import read_limits  # noqa: E402
+from oborona.accounts.limits.reader import read_limits, read_place  # noqa: E402
 from oborona.accounts.limits.subjects import facts_of, subject_shingle  # noqa: E402
 from oborona.accounts.sending_account import SendingAccount  # noqa: E402
 from oborona.counters.store import LmdbCounters  # noqa: E402
 from oborona.counters.window import DAY_S  # noqa: E402
 from oborona.counters.writer import LmdbCounterWriter  # noqa: E402
 from oborona.message.hashing import Hasher, ShingleType  # noqa: E402
-from oborona.policy.accounting import record_sent  # noqa: E402
+from oborona.message.unique_pairs import account_place  # noqa: E402
+from oborona.policy.accounting import record_place, record_sent  # noqa: E402
 from oborona.policy.counts import MessageCounts  # noqa: E402
 from oborona.policy.fact_table import SCHEMA  # noqa: E402
 from oborona.policy.load import load_policy  # noqa: E402
@@ -55,6 +56,7 @@ _PIECES: Final = tuple(
         ShingleType.ACCOUNT_IPS,
         ShingleType.ACCOUNT_COUNTRIES,
         ShingleType.CLIENT_IP,
+        ShingleType.ACCOUNT_IP,
     )
 )
 SCANNED: Final = MessageCounts(_PIECES, [[[0] * len(Metric) for _ in Window]] * len(_PIECES))
@@ -107,17 +109,18 @@ class LimitsBench:
         shingles = (subject_shingle(each, envelope, HASHER, known) for each in self.plan.subjects)
         subjects = tuple(shingle for shingle in shingles if shingle is not None)
         record_sent(subjects, len(envelope.recipients), 4_000, self.counters, now=now)
+        record_place(account_place(envelope, HASHER), self.counters, left=True, now=now)
 
     async def ask(self, memory: LimitMemory, envelope: Envelope) -> None:
         """Read and decide the limits of one message."""
         readings = await read_limits(
             memory, self.plan.whole, envelope, HASHER, self.counters, self.accounts, NOW, SCANNED
         )
-        rule_on_limits(
-            readings,
-            MessageAmounts(recipients=len(envelope.recipients), octets=4_000),
-            facts_of(envelope, self.accounts, NOW),
-        )
+        facts = facts_of(envelope, self.accounts, NOW)
+        if self.plan.whole.asks_place:
+            facts.elsewhere = await read_place(envelope, HASHER, self.counters, NOW, SCANNED)
+        adds = MessageAmounts(recipients=len(envelope.recipients), octets=4_000)
+        rule_on_limits(readings, adds, facts)
 
 
 async def measure(messages: int) -> None:

@@ -46,7 +46,7 @@ from oborona.session.verdict_metrics import (
     count_verdict,
 )
 from oborona.telemetry.log import event
-from oborona.types import Action, Envelope, Finding, RuleWindow, Stage, Verdict
+from oborona.types import Action, Envelope, Finding, RuleWindow, Shingle, Stage, Verdict
 
 HELD: Final = Finding("held")  # of a message whose answer was to hold it
 _TAKEN: Final = frozenset({OutgoingOutcome.ACCEPT, OutgoingOutcome.HOLD})
@@ -122,8 +122,7 @@ def keep_verdict(services: SessionServices, judged: JudgedMessage) -> None:
             entry_of(judged.ident, now, judged.policy, envelope, size, judged.verdict, scanned)
         )
         if envelope.login and judged.outcome is not OutgoingOutcome.TEMPFAIL:
-            place = account_place(envelope, services.site.hasher)
-            record_place(place, services.counters, left=judged.went, now=now)
+            record_place(_place(services, judged), services.counters, left=judged.went, now=now)
         if judged.outcome in _TAKEN:
             subjects = sent_by(services, envelope, judged.policy)
             record_sent(subjects, len(envelope.recipients), size, services.counters, now=now)
@@ -156,6 +155,12 @@ def keep_verdict(services: SessionServices, judged: JudgedMessage) -> None:
             services.written(now)
     except Exception as error:  # noqa: BLE001 - what failed here costs a count, not the mail
         log_fault(judged.ident, error, Stage.CONTENT)
+
+
+def _place(services: SessionServices, judged: JudgedMessage) -> tuple[Shingle, ...]:
+    if judged.scanned is not None:
+        return judged.scanned.pieces.place
+    return account_place(judged.envelope, services.site.hasher)
 
 
 def publish_verdict(services: SessionServices, judged: JudgedMessage) -> None:
