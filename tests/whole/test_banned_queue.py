@@ -94,6 +94,20 @@ def test_the_daemon_asks_for_it_and_whoever_does_it_takes_the_mark(
     assert held(postfix) == set()
 
 
+def test_what_is_held_is_written_down_for_who_tells_people(gate: Gate, postfix: Postfix) -> None:
+    state = gate.oborona.state
+    ident = send(gate, postfix, SPAM, "lea@example.test")
+    assert held(postfix) == {ident}
+    assert (state / state_files.HELD_LAST).exists()
+    assert outgoing(gate, postfix, "hold-banned").exit_code == 0
+    found = json.loads((state / state_files.QUEUE_HELD).read_text())
+    assert (found["number"], found["accounts"]) == (1, [["lea@example.test", 1]])
+    assert found["at"] >= found["oldest"] > found["at"] - 600
+    assert outgoing(gate, postfix, "release", ident).exit_code == 0
+    assert outgoing(gate, postfix, "hold-banned").exit_code == 0
+    assert json.loads((state / state_files.QUEUE_HELD).read_text())["number"] == 0
+
+
 def test_the_queue_of_an_account_is_held_by_hand_and_taken_back(
     gate: Gate, postfix: Postfix
 ) -> None:

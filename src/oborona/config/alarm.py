@@ -103,6 +103,17 @@ class AlarmSettings(msgspec.Struct, frozen=True, kw_only=True):
             description="A wave is so many times what ten minutes of the last day had.",
         ),
     ] = 5.0
+    held_hours: Annotated[
+        float,
+        Meta(
+            ge=0,
+            le=8760,
+            description=(
+                "Outgoing mail that is held and has waited so long is told once a day, until "
+                "somebody lets it go or throws it away. 0: it is not."
+            ),
+        ),
+    ] = 24.0
 
     @property
     def server(self) -> InetAddress:

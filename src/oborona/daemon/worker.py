@@ -27,6 +27,7 @@ import uvloop
 from oborona import secret, state_files
 from oborona.accounts.excess_spool import ExcessSpool
 from oborona.accounts.followed_accounts import FollowedAccounts
+from oborona.accounts.time_mark import TimeMark
 from oborona.config import Settings
 from oborona.daemon.alarm.campaigns import CampaignSightings, campaign_sighting
 from oborona.daemon.exit_stack import LoggingExitStack
@@ -245,6 +246,7 @@ class WorkerProcess:
                 accounts=self._accounts,
                 known_accounts=self._accounts.directory,
                 excess=ExcessSpool(self._state / state_files.EXCESSES),
+                held=TimeMark(self._state / state_files.HELD_LAST).try_set,
                 new_inquiry=asking.inquirer,
                 own=asking.is_own,
                 late=late.add,

@@ -123,6 +123,8 @@ def keep_verdict(services: SessionServices, judged: JudgedMessage) -> None:
         )
         if envelope.login and judged.outcome is not OutgoingOutcome.TEMPFAIL:
             record_place(_place(services, judged), services.counters, left=judged.went, now=now)
+        if judged.outcome is OutgoingOutcome.HOLD:
+            services.held(now)
         if judged.outcome in _TAKEN:
             subjects = sent_by(services, envelope, judged.policy)
             record_sent(subjects, len(envelope.recipients), size, services.counters, now=now)

@@ -117,6 +117,8 @@ class SessionServices(msgspec.Struct, frozen=True, kw_only=True):
     deciding: DecidingStages = msgspec.field(default_factory=DecidingStages)
     # is told of what may be a campaign
     observe_campaign: Callable[[Scan, float], None] = lambda _scan, _now: None
+    # has it known that a message is held, by Unix seconds; never raises
+    held: Callable[[float], None] = lambda _now: None
     # writes down what came to a trap; tells whether it is on the disk
     trap: Callable[[FeedbackEvent], Awaitable[bool]] = _kept_nowhere
     # addresses where people and sites report mail, in lower case

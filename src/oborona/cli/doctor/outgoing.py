@@ -21,7 +21,8 @@ from oborona.cli.postfix.instance import TOLD_AT_MAIL, PostfixError, PostfixInst
 from oborona.cli.programs import ProgramError
 from oborona.journal.queries import JournalReader
 
-DAY_S: Final = 86_400.0
+HOUR_S: Final = 3600.0
+DAY_S: Final = 24 * HOUR_S
 UNTAKEN_S: Final = 60.0  # a mark or an excess; both are taken within seconds
 LOGIN_MACRO: Final = "{auth_authen}"
 
@@ -43,9 +44,10 @@ def outgoing(context: CliContext, folder: Path | None = None) -> Iterator[CheckR
         yield CheckReport("inspector", CheckState.FAIL, words, "its log says why")
     if marked is not None and now - marked > UNTAKEN_S:
         yield CheckReport(
-            "mail of banned accounts",
+            "mail server's queue",
             CheckState.WARN,
-            f"nobody has looked to the mail server's queue for {ago(now - marked)}",
+            f"nobody has looked to it for {ago(now - marked)}: what banned accounts have in it goes"
+            " on, and nobody is told of held mail",
             "oborona outgoing hold-banned does it; systemctl enable --now oborona-queue.path has it"
             " done from now on",
         )
@@ -112,5 +114,6 @@ def _held(context: CliContext, folder: Path | None) -> Iterator[CheckReport]:
         return
     old = now - min(ours)
     words = f"{len(ours)} messages wait for a person to decide, the oldest for {ago(old)}"
-    state = CheckState.WARN if old > DAY_S else CheckState.OK
+    hours = context.loaded.settings.alarm.held_hours
+    state = CheckState.WARN if hours and old > hours * HOUR_S else CheckState.OK
     yield CheckReport(subject, state, words, "oborona outgoing held")

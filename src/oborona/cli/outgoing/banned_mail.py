@@ -25,6 +25,7 @@ from oborona.accounts.store.queue_holds import (
 )
 from oborona.cli.account.store import open_accounts
 from oborona.cli.context import CliContext, pass_cli_context
+from oborona.cli.outgoing.held_note import write_held_mail
 from oborona.cli.outgoing.hold_list import postfix_folder
 from oborona.cli.outgoing.hold_queue import HoldDecision, HoldQueue, NoMailServerError, hold_queue
 from oborona.cli.outgoing.queue_entry import queue_logins
@@ -37,7 +38,7 @@ from oborona.errors import OboronaError
 @pass_cli_context
 def hold_banned(context: CliContext, folder: Path | None) -> None:
     """Put on hold what banned accounts have in the mail server's queue, and let go what was held so
-    of accounts that are open again.
+    of accounts that are open again; write down what is held, for who tells people of it.
 
     It needs root; the unit oborona-queue.path runs it after each ban. What something else put on
     hold, and what a person let go since, stays as it is. Running it again does no harm. Exit
@@ -52,6 +53,9 @@ def hold_banned(context: CliContext, folder: Path | None) -> None:
         if (context.state / state_files.ACCOUNTS).exists():
             for line in settle_queue(context, folder):
                 echo(line)
+        some_held = state_files.HELD_LAST, state_files.ACCOUNTS
+        if any((context.state / name).exists() for name in some_held):
+            write_held_mail(context, folder)
     except NoMailServerError as error:
         click.echo(f"oborona: {error}", err=True)
         click.get_current_context().exit(os.EX_UNAVAILABLE)

@@ -55,6 +55,9 @@ MADE_ANEW: Final = frozenset(
         state_files.EXCESSES,
         state_files.COMPLAINTS_HEARD,
         state_files.QUEUE_DUE,
+        state_files.QUEUE_HELD,
+        state_files.HELD_LAST,
+        state_files.HELD_TOLD,
     }
     # counters and spool are copied by themselves; messages that were set apart are tried again
     # where a backup is restored; staged flows may be in the spool by now, and count once;

@@ -75,6 +75,8 @@ async def _main(
     policy = cache(partial(_policy_in_force, settings, state))  # loaded once, by who asks first
     beside = [asyncio.create_task(_act_on_incidents(settings, name, state, policy))]
     beside.append(asyncio.create_task(_watch_complaints(state, counters, policy)))
+    if settings.alarm.held_hours:
+        beside.append(asyncio.create_task(_watch_held_mail(settings, name, state)))
     if settings.addresses.listings:
         beside.append(asyncio.create_task(_watch_addresses(settings, name, state, policy)))
     if settings.flows.source != "off":
@@ -167,6 +169,23 @@ async def _watch_complaints(
         await watch.run()
     finally:
         await watch.close()
+
+
+async def _watch_held_mail(settings: Settings, name: str, state: Path) -> None:
+    """Tell people of held mail, for ever, once any was held."""
+    while True:
+        if (state / state_files.HELD_LAST).exists() or (state / state_files.QUEUE_HELD).exists():
+            break
+        await asyncio.sleep(ACCOUNTS_S)
+    # a site that holds nothing has a smaller keeper
+    from oborona.daemon.alarm.alarm import open_alarm  # noqa: PLC0415
+    from oborona.daemon.keeper.held_mail_watch import HeldMailWatch  # noqa: PLC0415
+
+    alarm = open_alarm(settings, name, time.time)
+    try:
+        await HeldMailWatch(state, settings.alarm.held_hours, alarm, time.time).run()
+    finally:
+        await alarm.close(ALERT_GRACE_S)
 
 
 async def _watch_addresses(
