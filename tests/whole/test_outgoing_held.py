@@ -186,3 +186,32 @@ def test_without_a_journal_the_queue_is_shown_and_nothing_is_ours(
     assert queue(postfix) == {ours: "hold"}
     assert blind("release", ours, "--any").exit_code == 0
     assert queue(postfix)[ours] != "hold"
+
+
+def test_an_account_is_told_of_what_was_thrown_away(gate: Gate) -> None:
+    """By one mail to the address that it logs in by, which passes us as other mail does."""
+    milter = f"unix:{gate.folder}/milter.sock"
+    stays = {"virtual_transport": "smtp:[127.0.0.1]:1", "non_smtpd_milters": milter}
+    with Postfix(milter, main=OUTGOING | stays) as postfix:
+        dropped = [send(gate, postfix, SPAM, "Lea@example.test") for _ in range(2)]
+        dropped.append(send(gate, postfix, SPAM, "max"))
+        spam = send(gate, postfix, SPAM, "kim@example.test")
+        command(gate, "account", "ban", "kim@example.test", "--reason", "stolen", postfix=postfix)
+        done = outgoing(gate, postfix, "drop", *dropped, spam, "--yes")
+        assert done.exit_code == 0
+        assert "lea@example.test is told" in done.stderr
+        assert "max is not told: it is no mail address" in done.stderr
+        assert "kim@example.test" not in done.stderr, "who reads it may have sent the spam"
+        left = queue(postfix)
+        (notice,) = left
+        assert left[notice] != "hold"
+        words = ["/usr/sbin/postcat", "-c", f"{postfix.folder}/etc", "-q", notice]
+        told = subprocess.run(words, capture_output=True, check=True, timeout=20).stdout.decode()
+        assert "recipient: lea@example.test" in told
+        assert "Auto-Submitted: auto-generated" in told
+        assert "Subject: 2 messages of yours were not sent" in told
+        assert "to bo@b.example" in told
+        again = send(gate, postfix, SPAM, "lea@example.test")
+        done = outgoing(gate, postfix, "drop", again, "--yes", "--silent")
+        assert (done.exit_code, done.stderr) == (0, "")
+        assert queue(postfix).keys() == {notice}

@@ -4,18 +4,25 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Sequence
+import time
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Final
 
 import click
 
+from oborona import state_files
+from oborona.accounts.store.queue_holds import banned_logins
+from oborona.cli.account.store import open_accounts
 from oborona.cli.context import CliContext, pass_cli_context
+from oborona.cli.outgoing.drop_notice import tell_accounts
 from oborona.cli.outgoing.hold_list import held_lines, postfix_folder
 from oborona.cli.outgoing.hold_queue import HoldDecision, HoldQueue, hold_queue
 from oborona.cli.outgoing.queue_entry import QueueEntry, of_login, queue_entries
 from oborona.cli.output import echo
+from oborona.cli.programs import ProgramError
 from oborona.cli.terminal import plain
+from oborona.daemon.site_name import site_name
 from oborona.errors import OboronaError
 
 NOT_DONE: Final = 1  # exit status: something that was asked for is held still
@@ -53,7 +60,8 @@ def release(
     """
     queue = hold_queue(folder)
     chosen = _chosen(context, queue, idents, login, whoever=whoever)
-    _carry_out(queue, HoldDecision.RELEASE, chosen)
+    if len(_carry_out(queue, HoldDecision.RELEASE, chosen)) < len(chosen):
+        click.get_current_context().exit(NOT_DONE)
 
 
 @click.command()
@@ -61,6 +69,7 @@ def release(
 @_login
 @_any
 @click.option("--yes", is_flag=True, help="Do it without asking: nothing brings them back.")
+@click.option("--silent", is_flag=True, help="Tell nobody.")
 @postfix_folder
 @pass_cli_context
 def drop(
@@ -69,9 +78,13 @@ def drop(
     login: str | None,
     whoever: bool,
     yes: bool,
+    silent: bool,
     folder: Path | None,
 ) -> None:
-    """Throw held mail away: messages by their queue ids, or all of an account. Nobody is told.
+    """Throw held mail away: messages by their queue ids, or all of an account.
+
+    Each account whose login is a mail address is told by one mail what was not sent; not one that
+    is banned, and never the sender that a message names.
 
     It needs root: anybody else is shown the command that root would give, with exit status 77.
     Nothing is done where one of the ids is not held by Oborona. Exit status 1 when something stays
@@ -83,7 +96,29 @@ def drop(
     if not yes and not _confirmed(chosen):
         click.echo("oborona: nothing was thrown away; --yes does it", err=True)
         click.get_current_context().exit(NOT_DONE)
-    _carry_out(queue, HoldDecision.DROP, chosen)
+    gone = _carry_out(queue, HoldDecision.DROP, chosen)
+    if not silent and gone:
+        _tell(context, folder, gone)
+    if len(gone) < len(chosen):
+        click.get_current_context().exit(NOT_DONE)
+
+
+def _tell(context: CliContext, folder: Path | None, gone: Sequence[QueueEntry]) -> None:
+    """Tell whose mail is gone, and say who was told."""
+    blocked: Collection[str] = ()
+    if (context.state / state_files.ACCOUNTS).exists():
+        with open_accounts(context) as store:
+            blocked = banned_logins(store.blocked(time.time()), time.time())
+    site, contact = site_name(context.loaded), context.loaded.settings.site.contact
+    try:
+        told, unknown = tell_accounts(gone, folder, blocked=blocked, site=site, contact=contact)
+    except ProgramError as error:
+        click.echo(f"oborona: their senders are not told: {error}", err=True)
+        return
+    for address in told:
+        click.echo(f"oborona: {plain(address)} is told", err=True)
+    for login in unknown:
+        click.echo(f"oborona: {plain(login)} is not told: it is no mail address", err=True)
 
 
 def _chosen(
@@ -138,8 +173,10 @@ def _confirmed(chosen: Sequence[QueueEntry]) -> bool:
     return click.confirm("Throw away for ever?", err=True)
 
 
-def _carry_out(queue: HoldQueue, decision: HoldDecision, chosen: Sequence[QueueEntry]) -> None:
-    """Do it, and say of which messages it was done: as the queue shows then."""
+def _carry_out(
+    queue: HoldQueue, decision: HoldDecision, chosen: Sequence[QueueEntry]
+) -> list[QueueEntry]:
+    """Do it, and say and return of which messages it was done: as the queue shows then."""
     _check_root(queue, decision, chosen)
     idents = [one.queued.queue_id for one in chosen]
     queue.carry_out(decision, idents)
@@ -149,5 +186,4 @@ def _carry_out(queue: HoldQueue, decision: HoldDecision, chosen: Sequence[QueueE
             click.echo(f"oborona: {ident} is held still", err=True)
         else:
             echo(f"{ident} {_DONE[decision]}")
-    if not still.isdisjoint(idents):
-        click.get_current_context().exit(NOT_DONE)
+    return [one for one in chosen if one.queued.queue_id not in still]
