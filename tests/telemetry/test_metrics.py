@@ -41,7 +41,7 @@ from oborona.recheck.engine import loop as recheck_loop
 from oborona.recheck.engine import mover
 from oborona.resolver import stats
 from oborona.resolver.stats import ResolverStats
-from oborona.session import concurrency_limit, verdict_metrics
+from oborona.session import bounces, concurrency_limit, verdict_metrics
 from oborona.session import dnsbl as lists
 from oborona.session import traps as trapping
 from oborona.session.engines import engine
@@ -187,6 +187,7 @@ def count_worker(number: int, *, healthy: bool) -> None:
     verdict_metrics.VERDICTS.inc("content", "accept", by=5 + number)
     verdict_metrics.OUTGOING.inc("hold", by=1 + number)
     limit_report.LIMITS.inc("HOURLY", "hold", "shadow", by=3 + number)
+    bounces.BOUNCES.inc("unknown user", by=2 + number)
     entrances.DOOR.inc("exim", "answered", by=8)
     entrances.DOOR.inc("spamd", "too-large")
     concurrency_limit.BUSY.inc(by=6)

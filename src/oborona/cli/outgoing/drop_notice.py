@@ -15,10 +15,10 @@ from email.message import EmailMessage
 from email.policy import SMTP
 from email.utils import format_datetime, make_msgid
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 from oborona.cli.outgoing.queue_entry import QueueEntry
-from oborona.cli.programs import program, run
+from oborona.cli.programs import ProgramError, program, run
 from oborona.cli.terminal import plain
 from oborona.ident import to_text
 from oborona.reputation.personal import mail_address
@@ -26,6 +26,14 @@ from oborona.reputation.personal import mail_address
 NAMED: Final = 20  # messages of one mail
 LENGTH: Final = 60  # characters of a subject
 SENDMAIL: Final = "/usr/sbin/sendmail"
+
+
+class NoticesSent(NamedTuple):
+    """Who was told of mail that was thrown away."""
+
+    told: tuple[str, ...]  # addresses
+    unknown: tuple[str, ...]  # logins that are no address
+    failed: dict[str, str]  # by address: why the mail server did not take it
 
 
 def address_of(login: str) -> str:
@@ -77,7 +85,7 @@ def tell_accounts(
     blocked: Collection[str],
     site: str,
     contact: str,
-) -> tuple[list[str], list[str]]:
+) -> NoticesSent:
     """Tell each account, by this machine's `sendmail`.
 
     Args:
@@ -88,16 +96,13 @@ def tell_accounts(
         contact: whom to ask.
 
     Returns:
-        Addresses that were told, and logins that have none.
-
-    Raises:
-        ProgramError: it can't be handed over.
+        Who was told, and who was not.
     """
     by_login: dict[str, list[QueueEntry]] = {}
     for one in messages:
         if one.login and not one.banned and one.login.lower() not in blocked:
             by_login.setdefault(one.login.lower(), []).append(one)
-    told, unknown = [], []
+    told, unknown, failed = list[str](), list[str](), dict[str, str]()
     for login, of_account in by_login.items():
         to = address_of(login)
         if not to:
@@ -106,9 +111,13 @@ def tell_accounts(
         raw = drop_notice(to, of_account, site=site, contact=contact, now=time.time())
         instance = ["-C", str(folder)] if folder is not None else []
         command = [program("sendmail") or SENDMAIL, *instance, "-i", "-f", "<>", "--", to]
-        run(command, said=raw.replace(b"\r\n", b"\n").decode())
-        told.append(to)
-    return told, unknown
+        try:
+            run(command, said=raw.replace(b"\r\n", b"\n").decode())
+        except ProgramError as error:
+            failed[to] = str(error)
+        else:
+            told.append(to)
+    return NoticesSent(tuple(told), tuple(unknown), failed)
 
 
 def _lines(message: QueueEntry) -> list[str]:

@@ -20,7 +20,6 @@ from oborona.cli.outgoing.hold_list import held_lines, postfix_folder
 from oborona.cli.outgoing.hold_queue import HoldDecision, HoldQueue, hold_queue
 from oborona.cli.outgoing.queue_entry import QueueEntry, of_login, queue_entries
 from oborona.cli.output import echo
-from oborona.cli.programs import ProgramError
 from oborona.cli.terminal import plain
 from oborona.daemon.site_name import site_name
 from oborona.errors import OboronaError
@@ -110,14 +109,12 @@ def _tell(context: CliContext, folder: Path | None, gone: Sequence[QueueEntry]) 
         with open_accounts(context) as store:
             blocked = banned_logins(store.blocked(time.time()), time.time())
     site, contact = site_name(context.loaded), context.loaded.settings.site.contact
-    try:
-        told, unknown = tell_accounts(gone, folder, blocked=blocked, site=site, contact=contact)
-    except ProgramError as error:
-        click.echo(f"oborona: their senders are not told: {error}", err=True)
-        return
-    for address in told:
+    sent = tell_accounts(gone, folder, blocked=blocked, site=site, contact=contact)
+    for address in sent.told:
         click.echo(f"oborona: {plain(address)} is told", err=True)
-    for login in unknown:
+    for address, why in sent.failed.items():
+        click.echo(f"oborona: {plain(address)} is not told: {why}", err=True)
+    for login in sent.unknown:
         click.echo(f"oborona: {plain(login)} is not told: it is no mail address", err=True)
 
 
