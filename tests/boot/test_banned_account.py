@@ -23,6 +23,12 @@ postconf -e 'smtpd_relay_restrictions = check_sender_access static:OK, reject'
 postconf -e 'inet_interfaces = 127.0.0.1, {STRANGER}'
 systemctl restart postfix
 """
+_SOLD: Final = """
+[[rule]]
+name = "SOLD"
+when = "subject == 'auction'"
+score = 150
+"""
 _SEND: Final = """\
 import smtplib, sys
 login, subject = sys.argv[1:]
@@ -78,6 +84,22 @@ def test_the_unit_holds_what_waits_and_lets_just_that_go(machine: Machine) -> No
     said = machine.run("journalctl -u oborona-queue --no-pager --output cat")
     assert "3 messages of banned accounts are on hold" in said
     assert "3 messages of accounts that are open again are let go" in said
+
+
+def test_a_sender_is_told_of_held_mail_by_the_unit(machine: Machine) -> None:
+    machine.run(_OUTGOING)
+    (machine.root / "etc/oborona/policy.d/90-local.toml").write_text(_SOLD)
+    machine.run("systemctl reload oborona")
+    spam = send(machine, ANN, "auction")
+    assert await_held(machine, 1) == {spam}
+    machine.run("systemctl start oborona-queue.service")
+    delivered = f"journalctl --no-pager -t postfix/local | grep 'to=<{ANN}>'"  # nobody's mailbox
+    eventually(machine, delivered)
+    machine.run("systemctl start oborona-queue.service")
+    handed_in = machine.run("journalctl --no-pager -t postfix/pickup | grep -c 'uid=0 from=<>'")
+    assert handed_in.strip() == "1", "once a day"
+    assert json.loads((machine.root / STATE[1:] / "senders.told").read_text()).keys() == {ANN}
+    assert held(machine) == {spam}
 
 
 def test_a_run_that_fails_is_done_again_until_it_succeeds(machine: Machine) -> None:

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
 from collections.abc import Iterator
 
 import pytest
@@ -106,6 +107,35 @@ def test_what_is_held_is_written_down_for_who_tells_people(gate: Gate, postfix: 
     assert outgoing(gate, postfix, "release", ident).exit_code == 0
     assert outgoing(gate, postfix, "hold-banned").exit_code == 0
     assert json.loads((state / state_files.QUEUE_HELD).read_text())["number"] == 0
+
+
+def test_a_sender_is_told_once_a_day_that_mail_is_held(gate: Gate) -> None:
+    """Not where the account is banned, nor where its login is no address."""
+    milter = f"unix:{gate.folder}/milter.sock"
+    stays = {"virtual_transport": "smtp:[127.0.0.1]:1", "non_smtpd_milters": milter}
+    with Postfix(milter, main=OUTGOING | stays) as postfix:
+        command(gate, "account", "ban", "sam@example.test", "--reason", "stolen")
+        spam = {send(gate, postfix, SPAM, "Noa@example.test") for _ in range(2)}
+        spam |= {send(gate, postfix, SPAM, "noname")}
+        assert outgoing(gate, postfix, "hold-banned").exit_code == 0
+        eventually(lambda: [*queue(postfix).values()].count("deferred") == 1, 30.0)
+        (notice,) = queue(postfix).keys() - spam
+        told = postcat(postfix, notice)
+        assert "recipient: noa@example.test" in told
+        assert "Subject: 2 messages of yours are held" in told
+        assert "to bo@b.example" in told
+        again = send(gate, postfix, SPAM, "noa@example.test")
+        assert outgoing(gate, postfix, "hold-banned").exit_code == 0
+        assert queue(postfix).keys() == {*spam, again, notice}
+        noted = json.loads((gate.oborona.state / state_files.SENDERS_TOLD).read_text())
+        assert "noa@example.test" in noted
+        assert "noname" not in noted
+        command(gate, "account", "unban", "sam@example.test", "--reason", "changed")
+
+
+def postcat(postfix: Postfix, ident: str) -> str:
+    words = ["/usr/sbin/postcat", "-c", f"{postfix.folder}/etc", "-q", ident]
+    return subprocess.run(words, capture_output=True, check=True, timeout=20).stdout.decode()
 
 
 def test_the_queue_of_an_account_is_held_by_hand_and_taken_back(

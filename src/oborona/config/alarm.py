@@ -115,6 +115,16 @@ class AlarmSettings(msgspec.Struct, frozen=True, kw_only=True):
         ),
     ] = 24.0
 
+    tell_senders: Annotated[
+        bool,
+        Meta(
+            description=(
+                "Tell an account whose login is a mail address that mail of it is held: once a day, "
+                "by the mail server's own sendmail."
+            ),
+        ),
+    ] = True
+
     @property
     def server(self) -> InetAddress:
         """`mail_server`, parsed."""

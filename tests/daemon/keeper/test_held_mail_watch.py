@@ -13,7 +13,7 @@ from oborona.accounts.held_mail import DAY_S, HOUR_S, HeldMail
 from oborona.accounts.time_mark import TimeMark
 from oborona.config.alarm import AlarmSettings
 from oborona.daemon.alarm.alarm import AlertDispatcher
-from oborona.daemon.keeper.held_mail_watch import HeldMailWatch
+from oborona.daemon.keeper.held_mail_watch import SENDERS_S, SETTLED_S, HeldMailWatch
 from oborona.telemetry.alert import Alert, AlertKind
 
 NOW = 1_800_000_000.0
@@ -32,8 +32,13 @@ class HoldingSite:
             self.told.append(alert)
 
         alarm.raise_ = note  # type: ignore[method-assign]
-        self.watch = HeldMailWatch(state, 24.0, alarm, lambda: self.now)
+        self.alarm = alarm
+        self.watch = self.new_watch()
         self.mark = state / state_files.QUEUE_DUE
+
+    def new_watch(self, hours: float = 24.0, *, senders: bool = False) -> HeldMailWatch:
+        """Return a keeper's watch."""
+        return HeldMailWatch(self.state, hours, self.alarm, lambda: self.now, senders=senders)
 
     def looked(self, number: int, oldest: float) -> None:
         """Have who may look into the queue write down what is held."""
@@ -107,3 +112,26 @@ def test_a_mark_that_cannot_be_set_is_said_once(
         mark.try_set(NOW)
     assert [record.message for record in caplog.records] == ["a time is not written down"]
     assert mark.time() == 0.0
+
+
+@pytest.mark.parametrize("hours", [0.0, 24.0])
+async def test_the_queue_is_looked_into_for_senders_when_a_burst_is_over(
+    site: HoldingSite, hours: float
+) -> None:
+    site.looked(0, 0.0)
+    watch = site.new_watch(hours, senders=True)
+    site.now += 10
+    TimeMark(site.state / state_files.HELD_LAST).set(site.now)
+    await watch.step()
+    assert not site.mark.exists(), "more may come"
+    site.now += SETTLED_S
+    await watch.step()
+    assert site.mark.exists()
+    site.mark.unlink()
+    await watch.step()
+    assert not site.mark.exists(), "it was asked for a moment ago"
+    site.looked(1, site.now - 60)
+    site.now += 2 * SENDERS_S
+    await watch.step()
+    assert not site.mark.exists(), "nothing was held since"
+    assert site.told == []

@@ -38,7 +38,7 @@ from oborona.errors import OboronaError
 @pass_cli_context
 def hold_banned(context: CliContext, folder: Path | None) -> None:
     """Put on hold what banned accounts have in the mail server's queue, and let go what was held so
-    of accounts that are open again; write down what is held, for who tells people of it.
+    of accounts that are open again; write down what is held, and tell whose it is once a day.
 
     It needs root; the unit oborona-queue.path runs it after each ban. What something else put on
     hold, and what a person let go since, stays as it is. Running it again does no harm. Exit

@@ -4,24 +4,19 @@ from __future__ import annotations
 
 import os
 import sys
-import time
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
 import click
 
-from oborona import state_files
-from oborona.accounts.store.queue_holds import banned_logins
-from oborona.cli.account.store import open_accounts
 from oborona.cli.context import CliContext, pass_cli_context
-from oborona.cli.outgoing.drop_notice import tell_accounts
 from oborona.cli.outgoing.hold_list import held_lines, postfix_folder
 from oborona.cli.outgoing.hold_queue import HoldDecision, HoldQueue, hold_queue
 from oborona.cli.outgoing.queue_entry import QueueEntry, of_login, queue_entries
+from oborona.cli.outgoing.sender_notice import NoticeKind, tell_senders
 from oborona.cli.output import echo
 from oborona.cli.terminal import plain
-from oborona.daemon.site_name import site_name
 from oborona.errors import OboronaError
 
 NOT_DONE: Final = 1  # exit status: something that was asked for is held still
@@ -104,13 +99,8 @@ def drop(
 
 def _tell(context: CliContext, folder: Path | None, gone: Sequence[QueueEntry]) -> None:
     """Tell whose mail is gone, and say who was told."""
-    blocked: Collection[str] = ()
-    if (context.state / state_files.ACCOUNTS).exists():
-        with open_accounts(context) as store:
-            blocked = banned_logins(store.blocked(time.time()), time.time())
-    site, contact = site_name(context.loaded), context.loaded.settings.site.contact
-    sent = tell_accounts(gone, folder, blocked=blocked, site=site, contact=contact)
-    for address in sent.told:
+    sent = tell_senders(context, folder, NoticeKind.DROPPED, gone)
+    for address in sent.told.values():
         click.echo(f"oborona: {plain(address)} is told", err=True)
     for address, why in sent.failed.items():
         click.echo(f"oborona: {plain(address)} is not told: {why}", err=True)

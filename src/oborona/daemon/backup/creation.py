@@ -58,6 +58,7 @@ MADE_ANEW: Final = frozenset(
         state_files.QUEUE_HELD,
         state_files.HELD_LAST,
         state_files.HELD_TOLD,
+        state_files.SENDERS_TOLD,
     }
     # counters and spool are copied by themselves; messages that were set apart are tried again
     # where a backup is restored; staged flows may be in the spool by now, and count once;

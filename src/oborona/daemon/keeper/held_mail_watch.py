@@ -1,7 +1,8 @@
-"""People are told of outgoing mail that is held and that nobody has looked at, once a day.
+"""People are told of outgoing mail that is held and that nobody has looked at, once a day; its
+senders some minutes after it was.
 
 The keeper may not look into the mail server's queue: a mark starts the unit that may
-(`oborona-queue.path`), which writes down what is held.
+(`oborona-queue.path`), which writes down what is held, and tells the senders.
 """
 
 from __future__ import annotations
@@ -24,6 +25,8 @@ from oborona.telemetry.alert import Alert, AlertKind
 from oborona.telemetry.trouble import TroubleNotice
 
 LOOK_S: Final = 60.0  # between looks: four calls of the system
+SETTLED_S: Final = 60.0  # after the last hold: a burst is told of at once
+SENDERS_S: Final = 600.0  # between two looks into the queue for senders' sake
 LARGEST: Final = 1 << 20  # octets of what is written down; ten accounts take 2 kB
 DAY_HOURS: Final = 48.0  # from so many hours on days are told
 
@@ -36,14 +39,22 @@ class HeldMailWatch:
 
     Args:
         state: state folder.
-        hours: that held mail may wait before people are told.
+        hours: that held mail may wait before people are told; 0: they are not.
         alarm: tells them.
         clock: Unix seconds.
+        senders: whoever looks into the queue tells senders, too.
     """
 
     def __init__(
-        self, state: Path, hours: float, alarm: AlertDispatcher, clock: Callable[[], float]
+        self,
+        state: Path,
+        hours: float,
+        alarm: AlertDispatcher,
+        clock: Callable[[], float],
+        *,
+        senders: bool,
     ) -> None:
+        self._senders = senders
         self._state = state
         self._hours = hours
         self._alarm = alarm
@@ -78,8 +89,10 @@ class HeldMailWatch:
         now, mail = self._clock(), self._mail()
         held = self._held.time()
         times = HeldMailTimes(held=held, told=self._told.time(), asked=self._asked)
-        step = next_step(now, self._hours, mail, times)
-        if step is HeldMailStep.ASK:
+        step = next_step(now, self._hours, mail, times) if self._hours else HeldMailStep.WAIT
+        seen = 0.0 if mail is None or mail.at > now else mail.at
+        unknown = self._senders and held > seen and now - held >= SETTLED_S
+        if step is HeldMailStep.ASK or (unknown and not 0 <= now - self._asked < SENDERS_S):
             (self._state / state_files.QUEUE_DUE).touch(0o600)
             self._asked = now
         elif step is not HeldMailStep.WAIT:

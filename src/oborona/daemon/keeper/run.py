@@ -75,7 +75,7 @@ async def _main(
     policy = cache(partial(_policy_in_force, settings, state))  # loaded once, by who asks first
     beside = [asyncio.create_task(_act_on_incidents(settings, name, state, policy))]
     beside.append(asyncio.create_task(_watch_complaints(state, counters, policy)))
-    if settings.alarm.held_hours:
+    if settings.alarm.held_hours or settings.alarm.tell_senders:
         beside.append(asyncio.create_task(_watch_held_mail(settings, name, state)))
     if settings.addresses.listings:
         beside.append(asyncio.create_task(_watch_addresses(settings, name, state, policy)))
@@ -182,8 +182,9 @@ async def _watch_held_mail(settings: Settings, name: str, state: Path) -> None:
     from oborona.daemon.keeper.held_mail_watch import HeldMailWatch  # noqa: PLC0415
 
     alarm = open_alarm(settings, name, time.time)
+    hours, senders = settings.alarm.held_hours, settings.alarm.tell_senders
     try:
-        await HeldMailWatch(state, settings.alarm.held_hours, alarm, time.time).run()
+        await HeldMailWatch(state, hours, alarm, time.time, senders=senders).run()
     finally:
         await alarm.close(ALERT_GRACE_S)
 

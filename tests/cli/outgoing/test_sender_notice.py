@@ -1,4 +1,4 @@
-"""The mail that tells an account what was not sent, whatever its messages hold."""
+"""The mail that tells an account what became of its own, whatever its messages hold."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from oborona.cli.outgoing.drop_notice import NAMED, address_of, drop_notice
 from oborona.cli.outgoing.queue_entry import QueueEntry
 from oborona.cli.outgoing.queue_listing import QueuedMessage
+from oborona.cli.outgoing.sender_notice import NAMED, NoticeKind, address_of, sender_notice
 from oborona.journal.entry import JournalEntry
 from oborona.types import Action
 
@@ -50,8 +50,13 @@ def test_a_login_that_is_no_address_has_none(login: str, address: str) -> None:
 
 
 def test_many_messages_are_one_mail_of_bounded_length() -> None:
-    raw = drop_notice(
-        "ann@a.example", [held(recipients=5000)] * 3000, site="mx.test", contact="", now=NOW
+    raw = sender_notice(
+        NoticeKind.DROPPED,
+        "ann@a.example",
+        [held(recipients=5000)] * 3000,
+        site="mx.test",
+        contact="",
+        now=NOW,
     )
     mail = email.message_from_bytes(raw, policy=email.policy.default)
     text = mail.get_content()
@@ -64,8 +69,13 @@ def test_many_messages_are_one_mail_of_bounded_length() -> None:
 @given(subject=st.text(max_size=300), to=st.text(max_size=300))
 def test_what_spam_says_stays_a_line_of_the_text(subject: str, to: str) -> None:
     """No header, no control character, and no other recipient comes of it."""
-    raw = drop_notice(
-        "ann@a.example", [held(subject, to)], site="mx.test", contact="https://c.example", now=NOW
+    raw = sender_notice(
+        NoticeKind.HELD,
+        "ann@a.example",
+        [held(subject, to)],
+        site="mx.test",
+        contact="https://c.example",
+        now=NOW,
     )
     mail = email.message_from_bytes(raw, policy=email.policy.default)
     assert sorted(mail.keys()) == sorted(
@@ -82,5 +92,6 @@ def test_what_spam_says_stays_a_line_of_the_text(subject: str, to: str) -> None:
         ]
     )
     assert mail["To"] == "ann@a.example"
+    assert mail["Subject"] == "A message of yours is held"
     assert all(line.isprintable() for line in mail.get_content().replace("\r\n", "\n").split("\n"))
     raw.decode("ascii")
