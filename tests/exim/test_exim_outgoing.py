@@ -95,6 +95,18 @@ def test_what_waits_is_frozen_and_thawed_and_what_is_gone_is_passed_over(site: S
         assert [message.queue_id for message in queue.listing().messages] == [first]
 
 
+def test_a_notice_is_handed_in_without_a_sender_and_left_to_the_daemon(exim: Exim) -> None:
+    queue = EximHoldQueue([exim.program, "-C", str(exim.config)])
+    notice = b"From: postmaster@example.test\nTo: joe@example.test\nSubject: Held\n\n.\nNot yet\n"
+    queue.hand_in(notice, "joe@example.test")
+    (waits,) = queue.listing().messages
+    assert (waits.sender, waits.recipients, waits.held) == ("", ("joe@example.test",), False)
+    exim.command("-M", waits.queue_id)
+    eventually(lambda: exim.messages("joe") != [])
+    (message,) = exim.messages("joe")
+    assert message.endswith(b"\n.\nNot yet\n")
+
+
 def test_spam_of_a_program_is_frozen_and_nobody_is_told(exim: Exim) -> None:
     assert exim.submit(SOLD.replace(b"\r\n", b"\n"), "joe@example.test") == ""
     assert "*** frozen ***" in exim.command("-bp")

@@ -16,7 +16,7 @@ from oborona import state_files
 from oborona.accounts.held_mail import DAY_S, held_mail_of
 from oborona.atomic_file import write_atomically
 from oborona.cli.context import CliContext
-from oborona.cli.outgoing.hold_queue import hold_queue
+from oborona.cli.outgoing.hold_queue import HoldQueue, hold_queue
 from oborona.cli.outgoing.queue_entry import QueueEntry, queue_entries
 from oborona.cli.outgoing.sender_notice import NoticeKind, tell_senders
 from oborona.cli.owner import as_owner_of
@@ -39,17 +39,18 @@ def write_held_mail(context: CliContext, folder: Path | None) -> None:
         PostfixError, ProgramError: it can't be asked.
         StoreError: it can't be written down.
     """
-    listing = hold_queue(folder).listing().held
+    queue = hold_queue(folder)
+    listing = queue.listing().held
     ours = [one for one in queue_entries(context, listing) if one.ours]
     messages = [(one.queued.since, encodable_text(one.login)) for one in ours]
     octets = msgspec.json.encode(held_mail_of(messages, time.time()))
     with as_owner_of(context.state):
         write_atomically(context.state / state_files.QUEUE_HELD, octets)
     if context.loaded.settings.alarm.tell_senders:
-        _tell(context, folder, ours)
+        _tell(context, queue, ours)
 
 
-def _tell(context: CliContext, folder: Path | None, ours: Sequence[QueueEntry]) -> None:
+def _tell(context: CliContext, queue: HoldQueue, ours: Sequence[QueueEntry]) -> None:
     """Tell the senders of held mail who were not told within a day, and note it.
 
     A kill between the two has somebody told twice.
@@ -60,7 +61,7 @@ def _tell(context: CliContext, folder: Path | None, ours: Sequence[QueueEntry]) 
     except (FileNotFoundError, msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         told = {}  # one that is damaged has some told twice
     lately = {login: at for login, at in told.items() if now - DAY_S < at <= now}
-    sent = tell_senders(context, folder, NoticeKind.HELD, ours, told_already=lately)
+    sent = tell_senders(context, queue, NoticeKind.HELD, ours, told_already=lately)
     for address, why in sent.failed.items():
         click.echo(f"oborona: {plain(address)} is not told: {why}", err=True)
     fresh = lately | {encodable_text(login): now for login in sent.told}

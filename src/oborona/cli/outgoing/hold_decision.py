@@ -92,14 +92,14 @@ def drop(
         click.get_current_context().exit(NOT_DONE)
     gone = _carry_out(queue, HoldDecision.DROP, chosen)
     if not silent and gone:
-        _tell(context, folder, gone)
+        _tell(context, queue, gone)
     if len(gone) < len(chosen):
         click.get_current_context().exit(NOT_DONE)
 
 
-def _tell(context: CliContext, folder: Path | None, gone: Sequence[QueueEntry]) -> None:
+def _tell(context: CliContext, queue: HoldQueue, gone: Sequence[QueueEntry]) -> None:
     """Tell whose mail is gone, and say who was told."""
-    sent = tell_senders(context, folder, NoticeKind.DROPPED, gone)
+    sent = tell_senders(context, queue, NoticeKind.DROPPED, gone)
     for address in sent.told.values():
         click.echo(f"oborona: {plain(address)} is told", err=True)
     for address, why in sent.failed.items():

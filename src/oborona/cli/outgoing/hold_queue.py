@@ -19,8 +19,10 @@ from oborona.cli.outgoing.queue_listing import (
     postfix_listing,
 )
 from oborona.cli.postfix.instance import PostfixError, PostfixInstance
-from oborona.cli.programs import begin, program, run
+from oborona.cli.programs import ProgramError, begin, program, run
 
+SENDMAIL: Final = "/usr/sbin/sendmail"
+_HANDED_IN: Final = ("-i", "-f", "<>", "--")  # a line of one dot ends nothing; no sender
 AT_ONCE: Final = 500  # ids on one command line of Exim's
 
 
@@ -54,6 +56,15 @@ class HoldQueue(Protocol):
 
     def command(self, decision: HoldDecision, idents: Sequence[str]) -> str:
         """Return what root writes to do the same."""
+        ...
+
+    def hand_in(self, raw: bytes, to: str) -> None:
+        """Put a mail of ours into it, without a sender in its envelope.
+
+        Args:
+            raw: lines end as the machine's do.
+            to: its recipient.
+        """
         ...
 
 
@@ -111,6 +122,14 @@ class PostfixHoldQueue:
         command = ["postsuper", "-c", str(self._postfix.folder), *words, *_where(decision)]
         return shlex.join(command)
 
+    def hand_in(self, raw: bytes, to: str) -> None:
+        """Put a mail of ours into it."""
+        command = [program("sendmail") or SENDMAIL, "-C", str(self._postfix.folder)]
+        try:
+            run([*command, *_HANDED_IN, to], said=raw.decode())
+        except ProgramError as error:
+            raise PostfixError(str(error)) from error
+
 
 def _where(decision: HoldDecision) -> list[str]:
     """Return the queues that Postfix looks into: what waits lies in several, its default."""
@@ -161,3 +180,9 @@ class EximHoldQueue:
         if decision is not HoldDecision.RELEASE:
             return words
         return f"{words} && {shlex.join([*self._exim, '-M', *idents])}"
+
+    def hand_in(self, raw: bytes, to: str) -> None:
+        """Put a mail of ours into it; its daemon delivers it, for the unit that we may be in has no
+        network, and its end would kill a delivery.
+        """
+        run([*self._exim, "-odq", *_HANDED_IN, to], said=raw.decode())

@@ -15,15 +15,16 @@ from email.message import EmailMessage
 from email.policy import SMTP
 from email.utils import format_datetime, make_msgid
 from enum import Enum
-from pathlib import Path
 from typing import Final, NamedTuple
 
 from oborona import state_files
 from oborona.accounts.store.queue_holds import banned_logins
 from oborona.cli.account.store import open_accounts
 from oborona.cli.context import CliContext
+from oborona.cli.outgoing.hold_queue import HoldQueue
 from oborona.cli.outgoing.queue_entry import QueueEntry
-from oborona.cli.programs import ProgramError, program, run
+from oborona.cli.postfix.instance import PostfixError
+from oborona.cli.programs import ProgramError
 from oborona.cli.terminal import plain
 from oborona.daemon.site_name import site_name
 from oborona.ident import to_text
@@ -31,7 +32,6 @@ from oborona.reputation.personal import mail_address
 
 NAMED: Final = 20  # messages of one mail
 LENGTH: Final = 60  # characters of a subject
-SENDMAIL: Final = "/usr/sbin/sendmail"
 
 
 class NoticeWords(NamedTuple):
@@ -118,18 +118,18 @@ def sender_notice(
 
 def tell_senders(
     context: CliContext,
-    folder: Path | None,
+    queue: HoldQueue,
     kind: NoticeKind,
     messages: Sequence[QueueEntry],
     *,
     told_already: Collection[str] = (),
 ) -> NoticesSent:
-    """Tell each account, by this machine's `sendmail`; not one that is banned, for who reads it may
+    """Tell each account, by the machine's mail server; not one that is banned, for who reads it may
     be who sent the spam.
 
     Args:
         context: of the site.
-        folder: of main.cf, where Postfix has several instances.
+        queue: of the mail server.
         kind: what became of the messages.
         messages: of any accounts, or of none.
         told_already: logins in lower case that hear nothing more for now.
@@ -152,8 +152,8 @@ def tell_senders(
             continue
         raw = sender_notice(kind, to, of_account, site=site, contact=contact, now=now)
         try:
-            _send(raw, to, folder)
-        except ProgramError as error:
+            queue.hand_in(raw.replace(b"\r\n", b"\n"), to)
+        except (PostfixError, ProgramError) as error:
             failed[to] = str(error)
         else:
             told[login] = to
@@ -165,17 +165,6 @@ def _banned(context: CliContext, now: float) -> Collection[str]:
         return ()
     with open_accounts(context) as store:
         return banned_logins(store.blocked(now), now)
-
-
-def _send(raw: bytes, to: str, folder: Path | None) -> None:
-    """Hand a mail over.
-
-    Raises:
-        ProgramError: it is not taken.
-    """
-    instance = ["-C", str(folder)] if folder is not None else []
-    command = [program("sendmail") or SENDMAIL, *instance, "-i", "-f", "<>", "--", to]
-    run(command, said=raw.replace(b"\r\n", b"\n").decode())
 
 
 def _lines(message: QueueEntry) -> list[str]:
