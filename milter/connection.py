@@ -108,6 +108,7 @@ class MilterConnection(StreamConnection):
                 self._end_message_unjudged()
                 self._guard.tell(self._door.close)
                 self._door = self._server.handler_factory()
+                self._tell_terms(self._terms)
                 self._connected = False
             case codec.Quit():
                 self._close()
@@ -150,12 +151,17 @@ class MilterConnection(StreamConnection):
             self._guard.tell(self._door.close)
             raise
         self._leading_space = self._terms.leading_space
+        self._tell_terms(self._terms)
         if not self._terms.edits:
             log.warning(
                 "the mail server lets headers alone (actions %#x): messages go unmarked",
                 offer.actions,
             )
         self._transport.write(encoder.terms(self._terms))
+
+    def _tell_terms(self, terms: MilterTerms) -> None:
+        if not terms.holds:
+            self._guard.tell(self._door.refuse_holds)
 
     async def _stage(
         self, command: bytes, question: Coroutine[Any, Any, SessionReply]

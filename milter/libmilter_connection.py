@@ -119,6 +119,7 @@ class LibmilterConnection:
             log.warning(
                 "the mail server lets headers alone (actions %#x): messages go unmarked", options[0]
             )
+        self._tell_terms()
         options[:2] = self.terms.actions, self.terms.protocol
         if self.terms.actions & SET_MACROS:
             for stage, names in MACROS.items():
@@ -138,6 +139,11 @@ class LibmilterConnection:
             answers=terms.answers,
         )
         self._silent = milter.CONTINUE
+        self._tell_terms()
+
+    def _tell_terms(self) -> None:
+        if not self.terms.holds:
+            self._put_by.append(self._notice_step(self._door.refuse_holds))
 
     def _open(self) -> None:
         opened: Future[ConnectionHandler] = Future()

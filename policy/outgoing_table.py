@@ -108,16 +108,20 @@ class OutgoingTable(msgspec.Struct, frozen=True, kw_only=True, dict=True):
             shadow_reject_score=None,
         )
 
-    def outcome(self, action: Action, *, refuse: bool) -> OutgoingOutcome:
+    def outcome(self, action: Action, *, refuse: bool, holds: bool = True) -> OutgoingOutcome:
         """Return what becomes of a message that leaves.
 
         Args:
             action: of its verdict.
             refuse: the policy refuses mail at all; else all of it leaves.
+            holds: the mail server has a place for what is held; else that is refused.
         """
         if not refuse and action is not Action.TEMPFAIL:
             return OutgoingOutcome.ACCEPT
-        return OutgoingOutcome(self.spam if action is Action.SPAM else action)
+        outcome = OutgoingOutcome(self.spam if action is Action.SPAM else action)
+        if outcome is OutgoingOutcome.HOLD and not holds:
+            return OutgoingOutcome.REJECT
+        return outcome
 
     def _is_inside(self, recipient: str) -> bool:
         _, sign, domain = recipient.rpartition("@")

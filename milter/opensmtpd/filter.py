@@ -29,6 +29,7 @@ FILTERS: Final = ("connect", "helo", "ehlo", "mail-from", "rcpt-to", "data-line"
 REPORTS: Final = ("link-connect", "link-disconnect", "link-auth", "tx-begin", "tx-reset")
 PROCEED: Final = "proceed"
 AWAY: Final = "reject|451 4.3.0 Service unavailable - try again later"
+LOCAL: Final = "127.0.0.1"
 JUNK: Final = AddHeader("X-Spam", "yes")  # what smtpd adds itself where it is told "junk" in time
 
 _COMMANDS: Final = {b"helo": b"H", b"ehlo": b"H", b"mail-from": b"M", b"rcpt-to": b"R"}
@@ -217,7 +218,10 @@ class _Session:
 
 
 def _client(name: str, source: str) -> bytes:
-    """Return a client as a milter is told of it; one by a socket file has no address."""
+    """Return a client as a milter is told of it."""
+    if source.startswith("unix:"):  # its sendmail: a program of this machine, as Postfix shows it
+        source = f"{LOCAL}:0"
+        name = "localhost"
     address, _, port = source.rpartition(":")
     try:
         ip = ip_address(address.strip("[]").removeprefix("IPv6:"))

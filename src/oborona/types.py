@@ -171,6 +171,7 @@ class Envelope(msgspec.Struct, frozen=True, kw_only=True):
     own: bool = False  # the client is in a network of the site, or came by a submission port
     queue_id: str = ""
     server: str = ""  # what the mail server that asks calls itself; empty = it did not say
+    holds: bool = True  # it has a place for what is held; who has none refuses it
 
 
 class ProvedIdentity(msgspec.Struct, frozen=True, kw_only=True):

@@ -14,6 +14,9 @@ class Nod:
 
     waits = frozenset(Stage)
 
+    def refuse_holds(self) -> None:
+        pass
+
     def learn(self, macros: Mapping[str, str]) -> None:
         pass
 

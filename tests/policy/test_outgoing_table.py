@@ -82,6 +82,13 @@ def test_what_becomes_of_it(spam: str, action: Action, outcome: OutgoingOutcome)
     assert OutgoingTable(spam=spam).outcome(action, refuse=True) is outcome  # type: ignore[arg-type]
 
 
+def test_who_has_no_place_for_what_is_held_refuses_it() -> None:
+    table = OutgoingTable()
+    assert table.outcome(Action.SPAM, refuse=True, holds=False) is OutgoingOutcome.REJECT
+    assert table.outcome(Action.SPAM, refuse=False, holds=False) is OutgoingOutcome.ACCEPT
+    assert table.outcome(Action.ACCEPT, refuse=True, holds=False) is OutgoingOutcome.ACCEPT
+
+
 @pytest.mark.parametrize("action", [Action.ACCEPT, Action.SPAM, Action.REJECT])
 def test_where_nothing_is_refused_all_of_it_leaves(action: Action) -> None:
     assert OutgoingTable().outcome(action, refuse=False) is OutgoingOutcome.ACCEPT

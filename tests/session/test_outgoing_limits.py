@@ -22,6 +22,7 @@ from oborona.doors.reply import CONTINUE, ReplyAction, SessionReply
 from oborona.errors import StoreError
 from oborona.message.shingles import Hasher, ShingleType
 from oborona.policy.ports import Totals
+from oborona.session.judged_message import HELD
 from oborona.session.outgoing_limits import early_limits
 from oborona.types import (
     Action,
@@ -298,6 +299,42 @@ async def test_a_program_of_the_mail_server_is_held_and_never_put_off(tmp_path: 
     assert (await table.send(1, login="", ip="127.0.0.1")).answer is ReplyAction.ACCEPT
     assert (await table.send(1, login="", ip="127.0.0.1")).answer is ReplyAction.HOLD
     assert (await table.send(1, ip="192.0.2.7")).answer is ReplyAction.TEMPFAIL
+
+
+@pytest.mark.parametrize("ip", ["192.0.2.7", "127.0.0.1"])
+@pytest.mark.parametrize("then", ["hold", "tempfail"])
+async def test_where_nothing_can_be_held_it_is_refused_and_uses_up_nothing(
+    then: str, ip: str, tmp_path: Path
+) -> None:
+    """Of a program, what would be put off would be held."""
+    login = "" if ip == "127.0.0.1" else "ann@a.example"
+    table = Sending(
+        tmp_path, '[outgoing]\ninside = ["a.example"]\n' + limit(then, each="address", most="3")
+    )
+    table.session.refuse_holds()
+    assert (await table.send(3, login=login, ip=ip)).answer is ReplyAction.ACCEPT
+    address = Hasher(KEY).shingle(ShingleType.CLIENT_IP, ip)
+    for _ in range(2):
+        told = await table.send(1, login=login, ip=ip)
+        put_off = then == "tempfail" and login
+        assert told.answer is (ReplyAction.TEMPFAIL if put_off else ReplyAction.REJECT)
+        assert "Too many recipients of your address" in told.text
+        assert HELD not in table.journal[-1].findings
+    assert await table.sent(CounterPrefix.RECIPIENTS, address) == 3
+
+
+async def test_spam_is_refused_where_it_can_not_be_held(tmp_path: Path) -> None:
+    table = Sending(tmp_path, "[outgoing]\nspam_score = 100\nreject_score = 5000\n")
+    assert (await table.send(text=SPAM)).answer is ReplyAction.HOLD
+    assert HELD in table.journal[-1].findings
+    assert await table.sent(CounterPrefix.SENT) == 1
+    table.session.refuse_holds()
+    told = await table.send(text=SPAM)
+    assert told.answer is ReplyAction.REJECT
+    assert told.text.startswith("Message looks like spam, reference ")
+    assert told.edits == ()
+    assert HELD not in table.journal[-1].findings
+    assert await table.sent(CounterPrefix.SENT) == 1
 
 
 async def test_mail_to_our_own_mailboxes_alone_is_under_no_limit(tmp_path: Path) -> None:

@@ -13,8 +13,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.peers.oborona import PROGRAM, Oborona
-from tests.peers.opensmtpd import Opensmtpd, available
+from tests.peers.certificate import write_certificate
+from tests.peers.oborona import PROGRAM, SETTINGS, Oborona
+from tests.peers.opensmtpd import Opensmtpd, available, check_config
 from tests.whole.gate import LETTER, eventually
 
 pytestmark = pytest.mark.skipif(not available(), reason="no OpenSMTPD can be run here")
@@ -75,9 +76,12 @@ def command(oborona: Oborona, on_failure: str) -> list[str]:
     ]
 
 
-@pytest.fixture(scope="module")
-def smtpd(oborona: Oborona) -> Iterator[Opensmtpd]:
-    with Opensmtpd(*command(oborona, "accept")) as smtpd:
+@pytest.fixture(scope="module", params=["6.8", "newer"])
+def smtpd(request: pytest.FixtureRequest, oborona: Oborona) -> Iterator[Opensmtpd]:
+    newer = request.param == "newer"
+    if not available(newer=newer):
+        pytest.skip("not unpacked")
+    with Opensmtpd(*command(oborona, "accept"), newer=newer) as smtpd:
         yield smtpd
 
 
@@ -168,3 +172,19 @@ def test_a_daemon_that_is_away(oborona: Oborona, smtpd: Opensmtpd) -> None:
     assert b"X-Mras" not in arrived(smtpd, "begun")
     assert "no answer of the daemon" in smtpd.log()
     assert "Traceback" not in smtpd.log()
+
+
+@pytest.mark.parametrize("newer", [False, True])
+def test_the_lines_that_ship_are_lines_of_its_configuration(newer: bool, tmp_path: Path) -> None:
+    if not available(newer=newer):
+        pytest.skip("not unpacked")
+    site = tmp_path / "both.pem"
+    write_certificate(site).chmod(0o600)
+    (tmp_path / "aliases").write_text("root: joe\n")
+    around = [f'pki mx.example.org {what} "{site}"' for what in ("cert", "key")]
+    around.append(f"table aliases file:{tmp_path}/aliases")
+    shipped = (SETTINGS.parent / "opensmtpd/smtpd.conf.oborona").read_text()
+    config = tmp_path / "smtpd.conf"
+    config.write_text("\n".join([*around, shipped]))
+    done = check_config(config, newer=newer)
+    assert (done.returncode, done.stdout + done.stderr) == (0, "configuration OK\n")

@@ -32,6 +32,13 @@ class ConnectionHandler(Protocol):
         """
         ...
 
+    def refuse_holds(self) -> None:
+        """The mail server has no place for what is held: such a message is refused.
+
+        Told once, before the first call, or never.
+        """
+        ...
+
     def learn(self, macros: Mapping[str, str]) -> None:
         """Take what the mail server says of itself, without braces: i, client_addr, auth_authen,
         ...

@@ -94,7 +94,7 @@ class JudgedMessage(msgspec.Struct, frozen=True, kw_only=True):
         if self.limits.action is not None:
             return _LIMITED[self.limits.action]
         action = verdict_of(self.result).action
-        return table.outcome(action, refuse=self.policy.verdict.refuse)
+        return table.outcome(action, refuse=self.policy.verdict.refuse, holds=self.envelope.holds)
 
     @property
     def went(self) -> bool:

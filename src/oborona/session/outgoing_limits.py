@@ -176,7 +176,9 @@ async def _ruling(
         facts = facts_of(envelope, accounts, now)
         if wanted.asks_place:
             facts.elsewhere = await read_place(envelope, hasher, services.site.counters, now, known)
-        ruling = rule_on_limits(readings, adds, facts, program=is_program(envelope))
+        ruling = rule_on_limits(
+            readings, adds, facts, program=is_program(envelope), holds=envelope.holds
+        )
     except StoreError as error:
         if not memory.blind:
             memory.blind = True

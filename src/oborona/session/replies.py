@@ -72,7 +72,9 @@ def verdict_reply(
         own=is_own(envelope),
         leaves=leaves,
     )
-    outcome = policy.outgoing.outcome(verdict.action, refuse=policy.verdict.refuse)
+    outcome = policy.outgoing.outcome(
+        verdict.action, refuse=policy.verdict.refuse, holds=envelope.holds
+    )
     if leaves and outcome in (OutgoingOutcome.HOLD, OutgoingOutcome.REJECT):
         held = hold_reply(reply_text(services, "Message looks like spam", ident), rests, edits)
         return held if outcome is OutgoingOutcome.HOLD else refused_hold(held)

@@ -45,6 +45,7 @@ class Session:
     def __init__(self, services: SessionServices, *, content: bool = True) -> None:
         self._services = services
         self._content = content
+        self._holds = True
         self._macros: dict[str, str] = {}
         self._client = Client()
         self._own = False
@@ -67,6 +68,10 @@ class Session:
             falls |= {Stage.SENDER}
         stages = waiting_stages(falls, policy)
         return stages | {Stage.SENDER} if early_limits(self._services, policy) else stages
+
+    def refuse_holds(self) -> None:
+        """Refuse what the mail server has no place to hold."""
+        self._holds = False
 
     def learn(self, macros: Mapping[str, str]) -> None:
         """Take macros of the mail server, names without braces."""
@@ -174,7 +179,7 @@ class Session:
         self._judged = None
         self._client, self._helo = envelope.client, envelope.helo
         self._sender, self._recipients = envelope.sender, list(envelope.recipients)
-        self._server = envelope.server
+        self._server, self._holds = envelope.server, envelope.holds
         self._macros |= {
             "auth_authen": envelope.login or envelope.client.login,
             "i": envelope.queue_id,
@@ -217,6 +222,7 @@ class Session:
             own=self._own,
             queue_id=self._macros.get("i", ""),
             server=self._server,
+            holds=self._holds,
         )
 
     async def _stage(self, stage: Stage, *, reached: Stage | None = None) -> SessionReply:

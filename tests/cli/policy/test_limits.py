@@ -12,6 +12,7 @@ from typing import Any, Final
 from oborona.ident import JournalIdGenerator
 from oborona.journal.entry import JournalEntry
 from oborona.journal.journal import JournalWriter
+from oborona.session.judged_message import HELD
 from oborona.session.limit_report import PASSED
 from oborona.types import Action, Finding
 from tests.cli.journaled import policy, run
@@ -149,11 +150,13 @@ def test_earlier_days_make_a_usual_one(tmp_path: Path) -> None:
 def test_what_was_not_taken_uses_up_nothing(tmp_path: Path) -> None:
     past = Past()
     stopped = [Finding(PASSED, "OTHER: 12 of 10, refuse")]
-    held = [Finding(PASSED, "OTHER: 12 of 10, hold")]
+    held = [Finding(PASSED, "OTHER: 12 of 10, hold"), HELD]
+    no_place = [Finding(PASSED, "OTHER: 12 of 10, hold")]  # its mail server refused it
     past.sent(900, 9)
     past.sent(800, 9, verdict=Action.TEMPFAIL)
     past.sent(700, 9, verdict=Action.REJECT)
     past.sent(600, 9, findings=stopped)
+    past.sent(590, 9, findings=no_place)
     past.sent(500, 1)
     past.sent(400, 1, findings=held)
     past.sent(300, 0, verdict=Action.REJECT)
@@ -161,6 +164,16 @@ def test_what_was_not_taken_uses_up_nothing(tmp_path: Path) -> None:
     found = past.tried(tmp_path)
     assert (found["HOURLY"]["messages"], found["HOURLY"]["highest"]) == (2, 12)
     assert found["SPAM"]["messages"] == 1  # after two that were refused
+
+
+def test_spam_uses_up_a_limit_where_it_was_held_and_not_where_it_was_refused(
+    tmp_path: Path,
+) -> None:
+    past = Past()
+    past.sent(900, 9, verdict=Action.SPAM)  # its mail server has no place for it
+    past.sent(800, 9, verdict=Action.SPAM, findings=[HELD])
+    past.sent(700, 2)
+    assert past.tried(tmp_path)["HOURLY"]["highest"] == 11
 
 
 def test_addresses_are_counted_once_a_day_and_strangers_are_not(tmp_path: Path) -> None:

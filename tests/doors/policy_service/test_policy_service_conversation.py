@@ -27,6 +27,9 @@ class Scripted:
     def __init__(self, told: list[tuple[object, ...]]) -> None:
         self.told = told
 
+    def refuse_holds(self) -> None:
+        raise AssertionError("Postfix has a hold queue")
+
     def learn(self, macros: Mapping[str, str]) -> None:
         self.told.append(("learn", dict(macros)))
 

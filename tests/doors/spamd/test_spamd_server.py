@@ -163,7 +163,9 @@ async def test_a_request_is_answered_and_the_connection_ends(
 async def test_a_message_without_a_length_ends_with_the_clients_half(house: House) -> None:
     await house.open()
     assert await house.ask(b"CHECK SPAMC/1.5\r\nUser: joe@b.example\r\n\r\nhi\r\n") == GOOD
-    assert house.envelopes == [Envelope(client=Client(unknown=True), recipients=("joe@b.example",))]
+    assert house.envelopes == [
+        Envelope(client=Client(unknown=True), recipients=("joe@b.example",), holds=False)
+    ]
 
 
 async def test_every_octet_of_a_request_may_come_alone(house: House) -> None:

@@ -153,7 +153,17 @@ async def test_a_client_is_refused_at_connect_and_hung_up_on(door: tuple[Doorman
     async with smtpd(door[1]) as peer:
         assert await peer.connect("192.0.2.66:25") == "disconnect|554 5.7.1 no entry"
         assert await peer.connect("[2001:db8::9]:25", session="cd") == PROCEED
-        assert await peer.connect("unix:/var/run/smtpd.sock", session="ef") == PROCEED
+
+
+async def test_its_sendmail_is_told_as_a_program_of_this_machine(
+    door: tuple[Doorman, Address],
+) -> None:
+    doorman, address = door
+    doorman.mark()
+    async with smtpd(address) as peer:
+        assert await peer.connect("unix:/var/run/smtpd.sock") == PROCEED
+        peer.report("link-disconnect")
+    assert ["connect", "127.0.0.1", "localhost", 0] in doorman.told()
 
 
 @pytest.mark.parametrize(

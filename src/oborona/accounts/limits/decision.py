@@ -9,7 +9,8 @@ up by then is passed whatever follows.  Of new recipients it may have none.  Spa
 first contacts are no message's own doing before it is judged: what was counted decides alone.
 
 A program of the mail server's own machine is never put off: Postfix tries `sendmail`'s mail again
-at once, and again.  Its message is held instead.
+at once, and again.  Its message is held instead.  Where the mail server has no place for what is
+held, that is refused.
 """
 
 from __future__ import annotations
@@ -93,6 +94,7 @@ def rule_on_limits(
     facts: LimitFacts,
     *,
     program: bool = False,
+    holds: bool = True,
 ) -> LimitRuling:
     """Return what limits make of a message.
 
@@ -101,6 +103,7 @@ def rule_on_limits(
         adds: by it.
         facts: for formulas, without the past.
         program: it comes from a program of the mail server's own machine.
+        holds: the mail server has a place for what is held.
 
     Returns:
         The ruling; a limit whose formula gives no number, or fails, is passed by nobody.
@@ -125,7 +128,7 @@ def rule_on_limits(
     by = _gravest(passed)
     return LimitRuling(
         passed=tuple(passed),
-        action=None if by is None else _possible(by.limit.then, program=program),
+        action=None if by is None else _possible(by.limit.then, program=program, holds=holds),
         by=by,
         faults=tuple(faults),
     )
@@ -139,5 +142,7 @@ def _gravest(passed: Iterable[PassedLimit]) -> PassedLimit | None:
     return max(acting, key=lambda one: one.limit.then.order, default=None)
 
 
-def _possible(action: LimitAction, *, program: bool) -> LimitAction:
-    return LimitAction.HOLD if program and action is LimitAction.TEMPFAIL else action
+def _possible(action: LimitAction, *, program: bool, holds: bool) -> LimitAction:
+    if program and action is LimitAction.TEMPFAIL:
+        action = LimitAction.HOLD
+    return LimitAction.REFUSE if action is LimitAction.HOLD and not holds else action

@@ -28,12 +28,14 @@ from oborona.policy.limit_table import LimitAction
 from oborona.policy.limits import Limit
 from oborona.policy.load import Policy
 from oborona.policy.outgoing_table import OutgoingOutcome
+from oborona.session.judged_message import HELD
 from oborona.session.limit_report import PASSED
 from oborona.stores.followed_store import READ_WHOLE
 from oborona.types import Client, Envelope, Location
 
 SENDERS: Final = 5  # of each limit that are named
 _NOT_TAKEN: Final = (f", {LimitAction.REFUSE}", f", {LimitAction.TEMPFAIL}")
+_NOT_HELD: Final = (f", {LimitAction.HOLD}",)
 
 
 @click.command()
@@ -124,12 +126,16 @@ def _taken(entry: JournalEntry, envelope: Envelope, policy: Policy) -> bool:
     """Tell whether an outgoing message was taken, by its verdict and the limits of that time."""
     if not policy.outgoing.leaves(envelope):
         return False
+    if HELD in entry.findings:
+        return True
     outcome = policy.outgoing.outcome(entry.verdict, refuse=policy.verdict.refuse)
+    # what was to be held and was not, its mail server refused
+    not_taken = (*_NOT_TAKEN, *_NOT_HELD) if policy.verdict.refuse else _NOT_TAKEN
     stopped = any(
-        finding.name == PASSED and finding.evidence.endswith(_NOT_TAKEN)
+        finding.name == PASSED and finding.evidence.endswith(not_taken)
         for finding in entry.findings
     )
-    return outcome in (OutgoingOutcome.ACCEPT, OutgoingOutcome.HOLD) and not stopped
+    return outcome is OutgoingOutcome.ACCEPT and not stopped
 
 
 def _as_object(limit: Limit, trial: LimitTrial | None) -> dict[str, Any]:

@@ -223,6 +223,7 @@ class ScanHttpServer(WebServer):
         if isinstance(body, web.Response):
             return body
         began = asyncio.get_running_loop().time()
+        envelope = msgspec.structs.replace(envelope, holds=False)  # rspamd has no word for it
         reply = await self._judge(_ScanJob(envelope, without_mailbox_line(body), ""))
         if reply.judged is None:
             return self._nobody(reply)

@@ -40,6 +40,7 @@ class ProxySession:
         self._client: Client | None = None  # it was told of
         self._helo = ""
         self._refused: SmtpReply | None = None  # that client
+        guard.tell(door.refuse_holds)  # what is handed on by SMTP can't be held there
 
     async def connect(self, client: Client) -> SmtpReply | None:
         """Tell who is there, unless that was told; return why he is refused."""

@@ -100,10 +100,12 @@ class SpamdRequestHandler(msgspec.Struct, frozen=True, kw_only=True):
 
     async def _judge(self, request: SpamdRequest) -> bytes:
         tells = message_to_scan(request, self.believing)
+        # SpamAssassin's protocol has no word for it; rspamd's has one, which etc/exim knows
+        envelope = msgspec.structs.replace(tells.envelope, holds=request.rspamd)
         session = self.sessions()
         try:
             reply = await self.guard.judged(
-                session.whole(tells.envelope, tells.message, tells.port), session, tells.message
+                session.whole(envelope, tells.message, tells.port), session, tells.message
             )
         finally:
             HandlerGuard.tell(session.close)
