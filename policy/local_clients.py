@@ -55,11 +55,16 @@ def direction_of_pieces(pieces: Iterable[Shingle]) -> CounterPrefix:
 
 def is_program(envelope: Envelope) -> bool:
     """Tell whether mail comes from a program of the mail server's own machine: by `sendmail`, as
-    Postfix shows it, or by SMTP on loopback without a login.
+    Postfix shows it (loopback) or Exim (no address, and the program's Unix user as login), or by
+    SMTP on loopback without a login.
 
-    A message of `sendmail` that is put off is tried again by Postfix' pickup at once, and again.
+    A message of `sendmail` that is put off is tried again by Postfix' pickup at once, and again;
+    Exim bounces it.
     """
-    return not envelope.login and is_loopback(envelope.client.ip)
+    client = envelope.client
+    if envelope.login:
+        return not client.ip and not client.unknown
+    return is_loopback(client.ip)
 
 
 def own_name(site: str, server: str) -> str:

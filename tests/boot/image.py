@@ -37,6 +37,7 @@ PACKAGES: Final = (
     *("tesseract-ocr-eng", "tesseract-ocr-rus"),
     *("postfix", "dovecot-imapd", "dovecot-lmtpd", "dovecot-sieve", "unbound"),
 )
+APART: Final = ("exim4-daemon-light",)  # on a machine of its own: mail servers exclude each other
 ALSO: Final = ("dbus",)  # every installer of Debian puts it on the disk, debootstrap does not
 # what pip asks for to build what comes as source
 BUILD: Final = ("pip>=24", "setuptools>=77", "wheel")
@@ -138,7 +139,8 @@ def _fetch_packages(root: Path, mirror: Path, sources: Sequence[str]) -> None:
     for package in archives.glob("*.deb"):  # of the base itself
         package.unlink()
     told([*apt, "update"])
-    told([*apt, "install", "--yes", "--download-only", "--no-install-recommends", *PACKAGES])
+    for packages in (PACKAGES, APART):
+        told([*apt, "install", "--yes", "--download-only", "--no-install-recommends", *packages])
     stanzas = []
     for package in sorted(archives.glob("*.deb")):
         octets = package.read_bytes()

@@ -197,6 +197,9 @@ def test_what_can_not_be_asked_is_refused(when: str, words: str) -> None:
         (Envelope(client=Client(ip="127.0.0.1")), CounterPrefix.IN, True),
         (Envelope(client=Client(ip="::1")), CounterPrefix.IN, True),
         (Envelope(client=Client(ip="127.0.0.1"), login="ann"), CounterPrefix.OUT, False),
+        (Envelope(client=Client(), login="www-data"), CounterPrefix.OUT, True),  # as Exim tells it
+        (Envelope(client=Client(unknown=True), login="ann"), CounterPrefix.OUT, False),
+        (Envelope(client=Client(ip="192.0.2.7"), login="ann"), CounterPrefix.OUT, False),
         (Envelope(client=Client(ip="10.1.2.3")), CounterPrefix.IN, False),
         (Envelope(client=Client(ip="192.0.2.7")), CounterPrefix.IN, False),
         (Envelope(client=Client(ip="192.0.2.7"), own=True), CounterPrefix.OUT, False),

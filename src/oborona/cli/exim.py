@@ -14,7 +14,7 @@ from typing import Final
 
 from oborona.cli.context import CliContext
 from oborona.cli.doctor.report import MAIL_SERVER, CheckReport, CheckState
-from oborona.cli.programs import ProgramError, program, run
+from oborona.cli.programs import ProgramError, exim_program, program, run
 from oborona.config import Settings
 
 CONTENT: Final = "acl_m_oborona_verdict"  # set by each of etc/exim/acl_data*
@@ -71,7 +71,7 @@ def exim(context: CliContext) -> Iterator[CheckReport]:
 
     Nothing is said where Postfix is its mail server, or none is there.
     """
-    path = program("exim4") or program("exim")
+    path = exim_program()
     if path is not None and program("postconf") is None:
         yield check_exim([path], context.loaded.settings)
 

@@ -9,6 +9,7 @@ from typing import Final
 
 from oborona.cli.mailboxes import UnreadableMail
 from oborona.cli.output import OutputError
+from oborona.cli.programs import ProgramForbiddenError
 from oborona.errors import (
     ConfigError,
     OboronaError,
@@ -29,6 +30,7 @@ _STATUS: Final = (
     (StoreVersion, os.EX_CONFIG),
     (StoreForeign, os.EX_CONFIG),
     (StoreForbidden, os.EX_NOPERM),
+    (ProgramForbiddenError, os.EX_NOPERM),
     (StoreError, os.EX_IOERR),
     (OboronaError, os.EX_DATAERR),
 )

@@ -20,9 +20,18 @@ class ProgramError(OboronaError):
     """A program is not here, or did not do what it was asked for."""
 
 
+class ProgramForbiddenError(ProgramError):
+    """A program serves others than the user who asks."""
+
+
 def program(name: str) -> str | None:
     """Return where a tool of the system's administration is; None = nowhere."""
     return shutil.which(name, path=f"{os.environ.get('PATH', '')}:{PATH}")
+
+
+def exim_program() -> str | None:
+    """Return where Exim is; None = nowhere."""
+    return program("exim4") or program("exim")
 
 
 def run(command: list[str], said: str = "", *, also: int = 0) -> str:

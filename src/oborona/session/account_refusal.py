@@ -4,7 +4,7 @@ It is looked for at MAIL FROM, and told there or at RCPT TO, as `[verdict] clien
 the end of the message where a protocol tells all at once, or the ban came meanwhile.
 Its reason is a person's or the inspector's, told as it is; no rule, list or threshold has a say.
 A program of the mail server's own machine is not put off: Postfix would hand its mail in again at
-once, over and over.
+once, over and over, and Exim bounce it.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from oborona.accounts.account import AccountBlock, AccountState
 from oborona.doors.reply import MAX_TEXT_LINE, refusal_reply
 from oborona.policy.envelope_stages import StageVerdict
 from oborona.policy.load import Policy
+from oborona.policy.local_clients import is_program
 from oborona.session.early_refusal import EarlyRefusal, EarlyVerdict
 from oborona.session.replies import reply_text, verdict_details
 from oborona.session.services import SessionServices
@@ -66,7 +67,7 @@ def account_refusal(
 
 def _block_of(services: SessionServices, envelope: Envelope, now: float) -> AccountBlock | None:
     block = services.accounts.of(envelope.login, now)
-    if block is None or (block.state is AccountState.LIMITED and not envelope.client.ip):
+    if block is None or (block.state is AccountState.LIMITED and is_program(envelope)):
         return None
     return block
 

@@ -104,10 +104,18 @@ def _held(context: CliContext, folder: Path | None) -> Iterator[CheckReport]:
     except PostfixError:
         return  # there is none here
     try:
-        listing = queue.listing().held
+        listing, kept = queue.listing().held, queue.cancels_after()
     except (PostfixError, ProgramError) as error:
         yield CheckReport(subject, CheckState.WARN, f"the queue can't be listed: {error}")
         return
+    if kept:
+        yield CheckReport(
+            subject,
+            CheckState.WARN,
+            f"Exim cancels what is frozen for {kept}, and bounces it: nobody may have looked at it",
+            "timeout_frozen_after = 0s in its configuration, on Debian by"
+            " MAIN_TIMEOUT_FROZEN_AFTER (docs/mail-servers/exim.md)",
+        )
     ours = [one.queued.since for one in queue_entries(context, listing) if one.ours]
     if not ours:
         yield CheckReport(subject, CheckState.OK, "none waits")

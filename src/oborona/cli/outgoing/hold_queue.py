@@ -4,6 +4,7 @@ listed, put on hold, let go and thrown away.
 
 from __future__ import annotations
 
+import os
 import shlex
 from collections.abc import Sequence
 from enum import StrEnum
@@ -19,10 +20,18 @@ from oborona.cli.outgoing.queue_listing import (
     postfix_listing,
 )
 from oborona.cli.postfix.instance import PostfixError, PostfixInstance
-from oborona.cli.programs import ProgramError, begin, program, run
+from oborona.cli.programs import (
+    ProgramError,
+    ProgramForbiddenError,
+    begin,
+    exim_program,
+    program,
+    run,
+)
 
 SENDMAIL: Final = "/usr/sbin/sendmail"
 _HANDED_IN: Final = ("-i", "-f", "<>", "--")  # a line of one dot ends nothing; no sender
+_NEVER: Final = "0s"
 AT_ONCE: Final = 500  # ids on one command line of Exim's
 
 
@@ -58,6 +67,10 @@ class HoldQueue(Protocol):
         """Return what root writes to do the same."""
         ...
 
+    def cancels_after(self) -> str:
+        """Return how long held mail is kept, in the mail server's words; empty: for ever."""
+        ...
+
     def hand_in(self, raw: bytes, to: str) -> None:
         """Put a mail of ours into it, without a sender in its envelope.
 
@@ -79,7 +92,7 @@ def hold_queue(folder: Path | None, *, deliver: bool = True) -> HoldQueue:
         NoMailServerError: there is none here.
         PostfixError: it can't be asked.
     """
-    exim = program("exim4") or program("exim")
+    exim = exim_program()
     if program("postconf") is None:
         if folder is not None or exim is None:
             raise NoMailServerError("no mail server here (no postconf, no exim)")
@@ -122,6 +135,10 @@ class PostfixHoldQueue:
         command = ["postsuper", "-c", str(self._postfix.folder), *words, *_where(decision)]
         return shlex.join(command)
 
+    def cancels_after(self) -> str:
+        """Return "": its hold queue is kept."""
+        return ""
+
     def hand_in(self, raw: bytes, to: str) -> None:
         """Put a mail of ours into it."""
         command = [program("sendmail") or SENDMAIL, "-C", str(self._postfix.folder)]
@@ -159,8 +176,17 @@ class EximHoldQueue:
         self._deliver = deliver
 
     def listing(self) -> QueueListing:
-        """Return what is in it."""
-        return exim_listing(run([*self._exim, "-bpr"]))
+        """Return what is in it.
+
+        Raises:
+            ProgramForbiddenError: Exim shows its queue to root and its administrators alone.
+        """
+        try:
+            return exim_listing(run([*self._exim, "-bpr"]))
+        except ProgramError as error:
+            if os.geteuid():
+                raise ProgramForbiddenError(f"{error}; run it as root") from error
+            raise
 
     def carry_out(self, decision: HoldDecision, idents: Sequence[str]) -> None:
         """Freeze messages, thaw them, or throw them away.
@@ -180,6 +206,11 @@ class EximHoldQueue:
         if decision is not HoldDecision.RELEASE:
             return words
         return f"{words} && {shlex.join([*self._exim, '-M', *idents])}"
+
+    def cancels_after(self) -> str:
+        """Return its timeout_frozen_after: then it bounces what is frozen."""
+        kept = run([*self._exim, "-bP", "timeout_frozen_after"]).partition("=")[2].strip()
+        return "" if kept == _NEVER else kept
 
     def hand_in(self, raw: bytes, to: str) -> None:
         """Put a mail of ours into it; its daemon delivers it, for the unit that we may be in has no
