@@ -126,6 +126,29 @@ def record_verdict(
         _count_seen(pieces.shingles, REFUSABLE, counters, now, CounterPrefix.REFUSED)
 
 
+def record_unseen(
+    pieces: CountedPieces,
+    counters: CounterAdder,
+    *,
+    now: float,
+    first: bool,
+    prefix: CounterPrefix,
+) -> None:
+    """Count a message of our own people of which the envelope alone is known; nothing of it tells
+    how far back the memory of judged mail reaches.
+
+    Args:
+        pieces: of its envelope.
+        counters: the store.
+        now: Unix seconds.
+        first: none of its recipients had mail from its account for two weeks.
+        prefix: the message's direction.
+    """
+    counters.add(pieces, Amounts(seen=1), now, prefix)
+    if first:
+        _count_seen(pieces.shingles, _OWN_CONTACTING, counters, now, CounterPrefix.FIRST)
+
+
 def record_refused(
     envelope: Envelope, hasher: Hasher, location: Location, counters: CounterAdder, *, now: float
 ) -> None:

@@ -35,6 +35,9 @@ class Nod:
     async def end_of_message(self, message: RawMessage) -> SessionReply:
         raise AssertionError("no content is sent")
 
+    async def unseen(self, recipients: int, size: int) -> SessionReply:
+        raise AssertionError("the content is shown")
+
     def unjudged(self, message: RawMessage) -> SessionReply:
         raise AssertionError("no content is sent")
 

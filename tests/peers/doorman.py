@@ -219,6 +219,10 @@ class ScriptedDoor:
         self.write("rcpt", recipient, *params)
         return await _do(recipient.partition("@")[0])
 
+    async def unseen(self, recipients: int, size: int) -> SessionReply:
+        """No milter asks so."""
+        raise AssertionError
+
     async def end_of_message(self, message: RawMessage) -> SessionReply:
         """Do what the header X-Do asks for."""
         self.write(

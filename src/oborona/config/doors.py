@@ -180,3 +180,11 @@ class PolicyServiceSettings(DoorSettings, frozen=True, kw_only=True):
             " (smtpd_policy_service_max_idle), and waits a second where we are first.",
         ),
     ] = 600.0
+    limits: Annotated[
+        bool,
+        Meta(
+            description="Mail of your own people that the milter is not shown: at the end of a "
+            "message (smtpd_end_of_data_restrictions) it is put under limits, counted and "
+            "journaled. Mail that the milter sees, too, would be counted twice."
+        ),
+    ] = False

@@ -83,6 +83,7 @@ async def _policy_service(at: DoorContext, listener: socket.socket) -> DoorServe
         max_per_client=door.max_per_client,
         note=at.note,
         allowed=door.allowed,
+        ends=door.limits,
     )
     await server.start(listener)
     return server

@@ -70,6 +70,15 @@ class ConnectionHandler(Protocol):
         """The message is whole; the reply decides it and carries the header edits."""
         ...
 
+    async def unseen(self, recipients: int, size: int) -> SessionReply:
+        """The message is whole, in the place of `end_of_message` where nobody shows its content.
+
+        Args:
+            recipients: that the mail server has taken, told by `rcpt` or not.
+            size: octets.
+        """
+        ...
+
     def unjudged(self, message: RawMessage) -> SessionReply:
         """Return the answer to a message that `end_of_message` gave none to: it was late, or
         raised. At once; it asks nobody.

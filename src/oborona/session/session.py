@@ -14,6 +14,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
+import msgspec
+
 from oborona.doors.guard import NO_ANSWER
 from oborona.doors.probe import MACRO as PROBE
 from oborona.doors.probe import is_probe
@@ -28,8 +30,10 @@ from oborona.session.envelope_stages import EnvelopeStages
 from oborona.session.judge import judge_message, judge_probe, unjudged_reply
 from oborona.session.outgoing_limits import check_sender, early_limits
 from oborona.session.services import SessionServices
+from oborona.session.unseen_message import judge_unseen
 from oborona.types import Client, Envelope, Stage
 
+MAX_TOLD: Final = 100_000  # recipients of a message that nobody names
 _BEFORE_CONTENT: Final = (Stage.CONNECT, Stage.SENDER, Stage.RECIPIENT)
 
 
@@ -132,6 +136,20 @@ class Session:
             return blocked.reply
         judging = judge_probe if probe else judge_message
         return await judging(self._services, message, envelope, self._inquirer, policy)
+
+    async def unseen(self, recipients: int, size: int) -> SessionReply:
+        """Put a message under limits whose content nobody shows us, answer, and then count it."""
+        policy = self._policy or await self._services.policy.now()
+        envelope = _with_number(self._envelope(), recipients)
+        self._judged = None
+        self._early.end_message()
+        self._inquirer.end_message()
+        self._forget()
+        blocked = account_refusal(self._services, envelope, policy, Stage.CONTENT)
+        if blocked is not None:
+            log_refusal(blocked)
+            return blocked.reply
+        return await judge_unseen(self._services, envelope, size, policy)
 
     def unjudged(self, message: RawMessage) -> SessionReply:
         """Answer a message that was not judged, with all that has to be done to its headers."""
@@ -240,3 +258,13 @@ class Session:
         ):
             return BUSY  # before the message comes: that costs the least
         return reply
+
+
+def _with_number(envelope: Envelope, number: int) -> Envelope:
+    """Return an envelope with so many recipients: those whose names nobody told are empty.
+
+    Those whom the mail server has refused since can't be told from others.
+    """
+    named = envelope.recipients[: max(number, 0)] if number else envelope.recipients
+    more = ("",) * (min(number, MAX_TOLD) - len(named))
+    return msgspec.structs.replace(envelope, recipients=named + more)

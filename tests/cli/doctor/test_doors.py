@@ -223,11 +223,16 @@ ASKED = {
 
 
 def postfix_says(
-    folder: Path, monkeypatch: pytest.MonkeyPatch, main: str, **settings: object
+    folder: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    main: str,
+    *,
+    master: str = "smtp inet n - n - - smtpd\n",
+    **settings: object,
 ) -> dict[str, tuple[CheckState, str]]:
     for name, text in (
         ("main.cf", "compatibility_level = 3.6\n" + main),
-        ("master.cf", "smtp inet n - n - - smtpd\n"),
+        ("master.cf", master),
     ):
         (folder / name).write_text(text)
         os.utime(
@@ -275,8 +280,51 @@ def test_postfix_does_not_ask_the_policy_service(
         "Postfix does not ask us; put last into smtpd_recipient_restrictions: "
         "check_policy_service { "
     )
-    postfixs_own = "inet:127.0.0.1:8891" if listen == INET else UNIX
+    postfixs_own = "inet:127.0.0.1:8891" if listen == INET else "unix:oborona/policy.sock"
     assert f"{{ {postfixs_own}, timeout=25s, default_action=DUNNO }}" in words
+
+
+@needs_postfix
+def test_limits_need_the_end_of_a_message(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def said(main: str) -> tuple[CheckState, str]:
+        return postfix_says(
+            tmp_path,
+            monkeypatch,
+            main,
+            doors__policy_service__listen=INET,
+            doors__policy_service__limits=True,
+        )["policy client"]
+
+    at_rcpt = "smtpd_recipient_restrictions = check_policy_service inet:127.0.0.1:8891\n"
+    state, words = said(at_rcpt)
+    assert state is CheckState.WARN
+    assert "write into main.cf: smtpd_end_of_data_restrictions = check_policy_service {" in words
+    both = at_rcpt + "smtpd_end_of_data_restrictions = check_policy_service inet:127.0.0.1:8891\n"
+    assert said(both) == (
+        CheckState.OK,
+        "Postfix asks us in smtpd_recipient_restrictions and smtpd_end_of_data_restrictions",
+    )
+    milter = f"smtpd_milters = unix:{tmp_path}/milter.sock\n"
+    state, words = said(both + milter)
+    assert state is CheckState.WARN
+    assert "mail of your people counted twice" in words
+
+
+@needs_postfix
+def test_postfix_in_a_chroot_asks_another_socket(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    main = "smtpd_recipient_restrictions = check_policy_service unix:/run/oborona/policy.sock\n"
+    state, words = postfix_says(
+        tmp_path,
+        monkeypatch,
+        main,
+        master="smtp inet n - y - - smtpd\n",
+        doors__policy_service__listen="unix:/run/oborona/policy.sock",
+    )["policy client"]
+    assert state is CheckState.FAIL
+    assert "which is another place than ours, for smtp/inet in a chroot: nobody is asked" in words
+    assert 'listen = "inet:127.0.0.1:8891" in [doors.policy_service]' in words
 
 
 @needs_postfix

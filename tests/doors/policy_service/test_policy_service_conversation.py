@@ -12,11 +12,12 @@ from hypothesis import strategies as st
 
 from oborona.doors.policy_service.conversation import PolicyConversation
 from oborona.doors.raw_message import RawMessage
-from oborona.doors.reply import ACCEPT, CONTINUE, SessionReply, refusal_reply
+from oborona.doors.reply import ACCEPT, CONTINUE, SessionReply, hold_reply, refusal_reply
 from oborona.errors import PeerError
 from oborona.types import Client, Stage
 
 REFUSED = refusal_reply(550, "5.7.1", "refused")
+HELD = hold_reply("held")
 
 
 class Scripted:
@@ -52,6 +53,10 @@ class Scripted:
     async def end_of_message(self, message: RawMessage) -> SessionReply:
         raise AssertionError("there is no content here")
 
+    async def unseen(self, recipients: int, size: int) -> SessionReply:
+        self.told.append(("unseen", recipients, size))
+        return HELD if size > 1000 else CONTINUE
+
     def unjudged(self, message: RawMessage) -> SessionReply:
         raise AssertionError("there is no content here")
 
@@ -71,9 +76,9 @@ def _do(name: str) -> SessionReply:
 class Postfix:
     """Asks a conversation as smtpd does, and shows what the door was told."""
 
-    def __init__(self, **client: str) -> None:
+    def __init__(self, *, ends: bool = False, **client: str) -> None:
         self._told: list[tuple[object, ...]] = []
-        self.conversation = PolicyConversation(lambda: Scripted(self._told))
+        self.conversation = PolicyConversation(lambda: Scripted(self._told), ends=ends)
         self.client = {
             "client_address": "192.0.2.9",
             "client_name": "Client.Example",
@@ -219,6 +224,55 @@ async def test_asked_at_the_content_alone_the_single_recipient_is_judged_once(st
     assert several.told()[2:] == [("mail", "ann@a.test")]
 
 
+async def test_a_message_that_is_whole_is_told_once_with_what_postfix_counts() -> None:
+    postfix = Postfix(ends=True, sender="ann@a.test")
+    end = {"recipient_count": "2", "queue_id": "4Zq"}
+    for instance, size in (("1.0", "900"), ("1.1", "1900")):
+        for recipient in ("a@x.test", "b@x.test"):
+            assert await postfix.rcpt(instance, recipient) is CONTINUE
+        assert await postfix.ask("DATA", instance=instance, recipient_count="2") is CONTINUE
+        for _ in range(2):  # two lists ask
+            reply = await postfix.ask("END-OF-MESSAGE", instance=instance, size=size, **end)
+            assert reply is (CONTINUE if size == "900" else HELD)
+        assert ("learn", {"i": "4Zq"}) in postfix._told
+        assert postfix.told()[-3:] == [
+            ("rcpt", "a@x.test"),
+            ("rcpt", "b@x.test"),
+            ("unseen", 2, int(size)),
+        ]
+
+
+async def test_asked_at_the_end_alone_a_message_is_told_whole_all_the_same() -> None:
+    postfix = Postfix(ends=True, sender="ann@a.test", instance="1.0")
+    one = {"recipient": "a@x.test", "recipient_count": "1", "size": "9"}
+    assert await postfix.ask("END-OF-MESSAGE", **one) is CONTINUE
+    assert postfix.told()[2:] == [("mail", "ann@a.test"), ("rcpt", "a@x.test"), ("unseen", 1, 9)]
+    several = {"recipient": "", "recipient_count": "70", "size": "9", "instance": "1.1"}
+    assert await postfix.ask("END-OF-MESSAGE", **several) is CONTINUE
+    assert postfix.told() == [("mail", "ann@a.test"), ("unseen", 70, 9)]
+
+
+async def test_what_is_refused_before_is_not_told_whole() -> None:
+    postfix = Postfix(ends=True, sender="refuse@a.test", instance="1.0")
+    assert await postfix.ask("END-OF-MESSAGE", recipient="a@x.test", size="9") is REFUSED
+    assert postfix.told()[2:] == [("mail", "refuse@a.test")]
+
+
+@pytest.mark.parametrize("number", ["", "-1", "1e9", "٤٢", "9" * 5000, "1.5", " 7"])
+async def test_a_number_that_is_none_is_nothing(number: str) -> None:
+    postfix = Postfix(ends=True, sender="ann@a.test", instance="1.0")
+    await postfix.ask("END-OF-MESSAGE", recipient_count=number, size=number)
+    assert postfix.told()[-1] == ("unseen", 0, 0)
+
+
+async def test_where_nobody_wants_to_hear_it_an_end_is_nothing_new() -> None:
+    postfix = Postfix(sender="ann@a.test")
+    await postfix.rcpt("1.0")
+    postfix.told()
+    assert await postfix.ask("END-OF-MESSAGE", instance="1.0", size="9000") is CONTINUE
+    assert postfix.told() == []
+
+
 @pytest.mark.parametrize("state", ["", "rcpt", "STARTTLS", "ÜBER"])
 async def test_in_a_state_that_is_not_known_nothing_is_asked(state: str) -> None:
     postfix = Postfix(client_name="refuse.example")
@@ -290,7 +344,7 @@ async def test_without_a_port_the_instance_holds_a_session_together() -> None:
 async def test_a_client_is_read_as_from_a_milter(
     said: dict[str, str], client: tuple[str, str, int]
 ) -> None:
-    postfix = Postfix(**said)
+    postfix = Postfix(ends=False, **said)
     await postfix.ask("CONNECT")
     assert postfix.told()[0] == ("connect", *client)
 
@@ -380,6 +434,7 @@ NAMES += [
     "sasl_username",
     "reverse_client_name",
     "size",
+    "recipient_count",
     "unheard_of",
 ]
 VALUES = [
@@ -388,6 +443,7 @@ VALUES = [
     "MAIL",
     "RCPT",
     "DATA",
+    "END-OF-MESSAGE",
     "VRFY",
     "192.0.2.9",
     "::1",
@@ -404,12 +460,16 @@ VALUES += ["refuse@a.test", "ann@a.test", "accept", "4711"]
     st.lists(
         st.dictionaries(st.sampled_from(NAMES), st.sampled_from(VALUES) | st.text(max_size=20)),
         max_size=12,
-    )
+    ),
+    st.booleans(),
 )
-async def test_any_requests_keep_the_order_of_smtp(requests: list[dict[str, str]]) -> None:
+async def test_any_requests_keep_the_order_of_smtp(
+    requests: list[dict[str, str]], ends: bool
+) -> None:
     """Invariant: nothing but PeerError.
 
-    A door hears connect first and once, mail before rcpt, close last and once.
+    A door hears connect first and once, mail before rcpt and the end, close last and once; the end
+    once a message.
     """
     doors: list[list[tuple[object, ...]]] = []
 
@@ -417,7 +477,7 @@ async def test_any_requests_keep_the_order_of_smtp(requests: list[dict[str, str]
         doors.append([])
         return Scripted(doors[-1])
 
-    conversation = PolicyConversation(make)
+    conversation = PolicyConversation(make, ends=ends)
     for request in requests:
         try:
             await conversation.ask(request)
@@ -429,4 +489,6 @@ async def test_any_requests_keep_the_order_of_smtp(requests: list[dict[str, str]
         assert steps[0] == "connect"
         assert steps[-1] == "close"
         assert (steps.count("connect"), steps.count("close")) == (1, 1)
-        assert "rcpt" not in steps or "mail" in steps[: steps.index("rcpt")]
+        for later in ("rcpt", "unseen"):
+            assert later not in steps or "mail" in steps[: steps.index(later)]
+        assert steps.count("unseen") <= steps.count("mail") * ends

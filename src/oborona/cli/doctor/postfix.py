@@ -4,13 +4,12 @@ they look for us, and what a GTUBE becomes there.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Final
 
 from oborona import secret
 from oborona.cli.context import CliContext
+from oborona.cli.doctor.policy_service import policy_service
 from oborona.cli.doctor.report import MAIL_SERVER, CheckReport, CheckState
 from oborona.cli.gtube import GtubeOutcome, prove
 from oborona.cli.postfix.change import (
@@ -23,19 +22,16 @@ from oborona.cli.postfix.change import (
 from oborona.cli.postfix.instance import MILTERS, PostfixError, PostfixInstance, Smtpd
 from oborona.cli.postfix.milter_list import MilterEntry, entries, is_address
 from oborona.cli.postfix.reach import UnreachableError, leads_to, means, reach
+from oborona.cli.programs import exim_program, program
 from oborona.config import Address
 from oborona.daemon.listeners import open_doors
 from oborona.errors import StoreError
 
-RESTRICTIONS: Final = tuple(
-    f"smtpd_{stage}_restrictions"
-    for stage in ("client", "helo", "sender", "relay", "recipient", "data", "end_of_data")
-)
-_CHECK: Final = re.compile(r"\bcheck_policy_service[\s,{]+([^\s,{}]+)")
-
 
 def postfix(context: CliContext, folder: Path | None = None) -> Iterator[CheckReport]:
     """Look at the Postfix of this machine, where a door is open for it.
+
+    Nothing is said where Exim is the mail server.
 
     Args:
         context: the settings.
@@ -43,6 +39,8 @@ def postfix(context: CliContext, folder: Path | None = None) -> Iterator[CheckRe
     """
     settings = context.loaded.settings
     if not settings.doors.milter.listen and not settings.doors.policy_service.listen:
+        return
+    if folder is None and program("postconf") is None and exim_program() is not None:
         return
     try:
         instance = PostfixInstance(folder)
@@ -59,7 +57,7 @@ def postfix(context: CliContext, folder: Path | None = None) -> Iterator[CheckRe
             for entry in entries(smtpd.milters)
         )
     if settings.doors.policy_service.listen:
-        yield _policy_service(settings.doors.policy_service.address, instance, by_milter=by_milter)
+        yield policy_service(settings.doors.policy_service, instance, by_milter=by_milter)
 
 
 def _milter(context: CliContext, instance: PostfixInstance) -> Iterator[CheckReport]:
@@ -214,32 +212,3 @@ def _hint(instance: PostfixInstance, address: Address) -> str:
     if not change.changes:
         return "oborona attach says what is in the way"
     return f"write into main.cf: {MILTERS} = {change.value}; `oborona attach` does it"
-
-
-def _policy_service(address: Address, instance: PostfixInstance, *, by_milter: bool) -> CheckReport:
-    subject = "policy client"
-    restrictions = instance.values(*RESTRICTIONS)
-    asking = [
-        name
-        for name in RESTRICTIONS
-        if any(
-            _leads(address, word, instance) for word in _CHECK.findall(restrictions.get(name, ""))
-        )
-    ]
-    if not asking:
-        entry = f"check_policy_service {{ {address.postfix}, timeout=25s, default_action=DUNNO }}"
-        words = f"Postfix does not ask us; put last into smtpd_recipient_restrictions: {entry}"
-        return CheckReport(subject, CheckState.WARN, words)
-    names = " and ".join(asking)
-    if by_milter:
-        words = (
-            f"Postfix asks us in {names} and as a milter: each client is judged twice; "
-            f"one of both is enough"
-        )
-        return CheckReport(subject, CheckState.WARN, words)
-    return CheckReport(subject, CheckState.OK, f"Postfix asks us in {names}")
-
-
-def _leads(address: Address, word: str, instance: PostfixInstance) -> bool:
-    smtpds = instance.smtpds or (Smtpd("smtp/inet", chroot=False, milters="", own=False),)
-    return any(leads_to(word, address, smtpd, instance.queue) for smtpd in smtpds)

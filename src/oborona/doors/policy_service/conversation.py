@@ -7,6 +7,9 @@ conversation tells its door what is new in a request, in the order of SMTP (conn
 RCPT), and repeats the door's answer for what is not: a client refused once is looked up, counted
 and logged once, however many recipients it tries.
 
+At the end of a message a door is told of it where it wants to hear of that (`ends`), by what
+Postfix counts: recipients and octets.
+
 One SMTP session is remembered, the latest: an smtpd process of Postfix serves one client at a time
 and asks over its own connection.  Requests are of one SMTP session where address and port of the
 client are the same, of one message where `instance` is; at MAIL and before, `instance` is empty,
@@ -32,6 +35,7 @@ from oborona.doors.handler import ConnectionHandler, ConnectionHandlerFactory
 from oborona.doors.reply import CONTINUE, ReplyAction, SessionReply
 from oborona.types import Client, Stage
 
+MAX_DIGITS: Final = 15  # of a size
 _ENTRANCES: Final = frozenset({"CONNECT", "XCLIENT"})  # a client that was not there before
 _STAGES: Final = {  # how far SMTP has come in a state; in one that is not here nothing is asked
     "CONNECT": Stage.CONNECT,
@@ -46,6 +50,7 @@ _STAGES: Final = {  # how far SMTP has come in a state; in one that is not here 
     "BDAT": Stage.CONTENT,
     "END-OF-MESSAGE": Stage.CONTENT,
 }
+_END: Final = "END-OF-MESSAGE"
 _NOBODY: Final = ("", "", "", "")
 _NEEDS_QUOTES: Final = re.compile(r'[\x00-\x20\x7f"(),:;<>@\[\\\]]')
 
@@ -55,10 +60,12 @@ class PolicyConversation:
 
     Args:
         handler_factory: makes a door for each SMTP session.
+        ends: the door is told that a message is whole; else what is asked then is nothing new.
     """
 
-    def __init__(self, handler_factory: ConnectionHandlerFactory) -> None:
+    def __init__(self, handler_factory: ConnectionHandlerFactory, *, ends: bool = False) -> None:
         self._factory = handler_factory
+        self._ends = ends
         self._door: ConnectionHandler | None = None
         self._whose = _NOBODY  # of the session: client address, name, port, our port
         self._instance = ""  # of the message; empty = it has none yet
@@ -66,6 +73,7 @@ class PolicyConversation:
         self._sender: str | None = None  # None = no message
         self._recipient: str | None = None  # the last one; None = none yet
         self._at_connect = self._at_helo = self._at_mail = self._at_rcpt = CONTINUE
+        self._at_end: SessionReply | None = None  # to the message; None = it was not whole yet
 
     async def ask(self, request: Mapping[str, str]) -> SessionReply:
         """Return the first refusal on the way to the request's state, CONTINUE if there is none.
@@ -95,7 +103,14 @@ class PolicyConversation:
         self._instance = "" if query.stage is Stage.SENDER else query.instance
         if self._at_mail.answer is not ReplyAction.CONTINUE or query.stage is Stage.SENDER:
             return self._at_mail
-        return await self._rcpt(door, query)
+        reply = await self._rcpt(door, query)
+        if not (self._ends and query.whole) or reply.answer is not ReplyAction.CONTINUE:
+            return reply
+        if self._at_end is None:
+            if query.queue_id:
+                door.learn({"i": query.queue_id})
+            self._at_end = await door.unseen(query.recipients, query.size)
+        return self._at_end
 
     def close(self) -> None:
         """The policy connection is over."""
@@ -124,7 +139,7 @@ class PolicyConversation:
         return door
 
     async def _mail(self, door: ConnectionHandler, query: _PolicyRequest) -> None:
-        self._sender, self._recipient = query.sender, None
+        self._sender, self._recipient, self._at_end = query.sender, None, None
         door.learn(query.of_login())
         self._at_mail = await door.mail(query.sender, ())
 
@@ -166,6 +181,9 @@ class _PolicyRequest:
         self.sender = _quoted(get("sender", ""))
         self.recipient = _quoted(get("recipient", ""))
         self.queue_id = get("queue_id", "")
+        self.whole = state == _END
+        self.recipients = _number(get("recipient_count", ""))
+        self.size = _number(get("size", ""))
         self._request = request
 
     def client(self) -> Client:
@@ -206,8 +224,13 @@ class _PolicyRequest:
 
 
 def _port(text: str) -> int:
-    port = int(text) if text.isascii() and text.isdecimal() and len(text) <= 5 else 0
+    port = _number(text)
     return port if port <= 65_535 else 0
+
+
+def _number(text: str) -> int:
+    """Return a number; 0 for what is none, or no Postfix would count to."""
+    return int(text) if text.isascii() and text.isdecimal() and len(text) <= MAX_DIGITS else 0
 
 
 def _quoted(address: str) -> str:

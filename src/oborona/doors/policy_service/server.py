@@ -37,6 +37,7 @@ class PolicyServiceServer(Acceptor):
         max_per_client: connections at once of one client; further ones are closed.
         note: counts these.
         allowed: networks whose clients may connect; empty: all.
+        ends: doors are told that a message is whole.
     """
 
     def __init__(
@@ -50,6 +51,7 @@ class PolicyServiceServer(Acceptor):
         max_per_client: int = 0,
         note: Callable[[str], None] = lambda _outcome: None,
         allowed: str = "",
+        ends: bool = False,
     ) -> None:
         super().__init__(
             idle_s=idle_s,
@@ -62,11 +64,11 @@ class PolicyServiceServer(Acceptor):
         self._door_factory = handler_factory
         self._guard_s = guard_s
         self._half_s = half_s
+        self._ends = ends
 
     def _connection(self) -> StreamConnection:
-        return _PolicyConnection(
-            self, PolicyConversation(self._door_factory), guard_s=self._guard_s, half_s=self._half_s
-        )
+        conversation = PolicyConversation(self._door_factory, ends=self._ends)
+        return _PolicyConnection(self, conversation, guard_s=self._guard_s, half_s=self._half_s)
 
 
 class _PolicyConnection(StreamConnection):
