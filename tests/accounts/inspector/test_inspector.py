@@ -32,7 +32,7 @@ from oborona.accounts.inspector.decision import (
     decide_incident,
 )
 from oborona.accounts.inspector.inspector import Inspector, role_of
-from oborona.accounts.store.ratings import rating_of
+from oborona.accounts.store.ratings import rate_account, rating_of, with_ends
 from oborona.errors import StoreError
 from oborona.policy.account_tests import AccountTests
 from oborona.policy.rules import Rule
@@ -304,6 +304,47 @@ def test_what_an_account_did_lowers_its_rating_for_a_month(
         (found,) = store.incidents()
         store.close_incident(found.id, IncidentVerdict.NOT_SPAM, by="anna", note="", now=NOW)
         assert rating_of(store, account, tests, NOW + 1).value == 100
+
+
+def test_each_penalty_for_what_an_account_did_has_an_end(path: Path) -> None:
+    tests = AccountTests(
+        [
+            Rule(name="TRAPS", when="incidents.traps_month > 0", score=30.0),
+            Rule(name="TWICE", when="incidents.traps_month > 1", score=5.0),
+            Rule(name="SENT", when="incidents.spam_month > 0", score=40.0),
+            Rule(name="AGED", when="account.age_hours != none", score=1.0),
+        ],
+        {"SENT": 60 * 86_400.0},
+    )
+    day, month, clock = 86_400.0, 30 * 86_400.0, [NOW]
+    with IncidentStore(path) as store:
+        store.put([AccountRecord(id="joe", logins=("joe",), since=NOW - day)], by="a", now=NOW)
+        inspector = Inspector(store, lambda: tests, RULES, live=True, clock=lambda: clock[0])
+        inspector.take(excess(metric="traps", limit="FIRST"))
+        first = store.incidents()[0].id
+        store.close_incident(first, IncidentVerdict.SPAM, by="anna", note="", now=NOW + 2 * day)
+        inspector.take(excess(NOW + day, metric="traps", limit="SECOND"))
+        now = NOW + 3 * day
+        account = store.find("joe")
+        assert account is not None
+        rating = rating_of(store, account, tests, now)
+        shown = {one.test: one.until for one in with_ends(store, account, tests, rating, now)}
+        assert shown == {
+            "TRAPS": NOW + day + month,
+            "TWICE": NOW + month,
+            "SENT": NOW + 2 * day + month + 60 * day,
+            "AGED": 0.0,
+        }
+        for minute in range(-2 * 1440, 100 * 1440, 720):  # as the keeper rates, twice a day
+            rated_at = now + minute * 60
+            account = store.find("joe")
+            assert account is not None
+            there = {one.test for one in rate_account(store, account, tests, rated_at).penalties}
+            if minute < 0:
+                continue
+            for test, until in shown.items():
+                if abs(rated_at - until) > day / 2 or not until:
+                    assert (test in there) is (not until or rated_at < until), (test, minute)
 
 
 def test_several_processes_open_one_incident(path: Path) -> None:

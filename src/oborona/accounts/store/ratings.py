@@ -17,6 +17,17 @@ from oborona.types import RuleMode
 
 HOUR_S: Final = 3600.0
 MONTH_S: Final = 30 * 86_400.0
+MOMENT_S: Final = 1.0  # before an end a penalty is in force, and no more behind it
+_RENEWED_S: Final = HOUR_S  # an end that moves by less is not written down again
+# each part by its index, so that a part of all accounts costs no look at the others
+_TO_RATE: Final = """
+    SELECT account FROM
+        (SELECT DISTINCT account FROM penalty WHERE account > ?1 ORDER BY account LIMIT ?3)
+    UNION SELECT account FROM
+        (SELECT DISTINCT account FROM incident
+            WHERE account > ?1 AND (opened > ?2 OR closed > ?2) ORDER BY account LIMIT ?3)
+    ORDER BY account LIMIT ?3
+"""
 _COLUMNS: Final = ", ".join(Penalty.__struct_fields__)
 
 
@@ -81,21 +92,25 @@ def rate_account(
 ) -> AccountRating:
     """Rate an account, and write it down where it has changed.
 
+    The end of a penalty that lasts is put off by an hour at a time: it may come so much earlier.
+
     Raises:
         StoreError: it can't be written.
     """
-    before = penalties(store, account.id)
-    found, _ = tests.penalties(facts_of(store, account, now))
-    rating = rate(found, before, now)
-    if rating.value == account.rating and set(rating.penalties) == set(before):
+    rating = rating_of(store, account, tests, now)
+    if not _news(store, account, rating):
         return rating
     with store.changing(), store.transaction() as db:
+        fresh = store.find(account.id)
+        if fresh is None:  # it was forgotten a moment ago
+            return rating
+        rating = rating_of(store, fresh, tests, now)  # of one moment with what is written
         db.execute("DELETE FROM penalty WHERE account = ?", (account.id,))
         db.executemany(
             "INSERT INTO penalty VALUES (?, ?, ?, ?, ?, ?, ?)",
             [(account.id, *msgspec.structs.astuple(penalty)) for penalty in rating.penalties],
         )
-        if rating.value != account.rating:
+        if rating.value != fresh.rating:
             db.execute(
                 f"UPDATE account SET rating = ?, changed = {CHANGED} WHERE id = ?",  # noqa: S608 - a literal
                 (rating.value, account.id),
@@ -106,12 +121,83 @@ def rate_account(
                 (
                     account.id,
                     now,
-                    account.rating,
+                    fresh.rating,
                     rating.value,
                     " ".join(penalty.test for penalty in rating.penalties),
                 ),
             )
     return rating
+
+
+def _news(store: AccountStore, account: Account, rating: AccountRating) -> bool:
+    """Tell whether a rating says what is not written down."""
+    if rating.value != account.rating:
+        return True
+    before = {penalty.test: penalty for penalty in penalties(store, account.id)}
+    return len(before) != len(rating.penalties) or any(
+        _differs(penalty, before.get(penalty.test)) for penalty in rating.penalties
+    )
+
+
+def _differs(penalty: Penalty, before: Penalty | None) -> bool:
+    return (
+        before is None
+        or msgspec.structs.replace(penalty, until=before.until) != before
+        or abs(penalty.until - before.until) >= _RENEWED_S
+    )
+
+
+def to_rate_again(store: AccountStore, after: str, most: int, now: float) -> list[str]:
+    """Return accounts whose rating time may change: against which something speaks, or which had an
+    incident lately; ids in their order.
+
+    Args:
+        store: the file of accounts.
+        after: only those whose ids come after it.
+        most: of them.
+        now: Unix seconds.
+    """
+    rows = store.rows(_TO_RATE, (after, now - MONTH_S, most))
+    return [account for (account,) in rows]
+
+
+def with_ends(
+    store: AccountStore, account: Account, tests: AccountTests, rating: AccountRating, now: float
+) -> tuple[Penalty, ...]:
+    """Return the penalties of a rating with the times at which they end by themselves, if the
+    account does nothing more.
+
+    A penalty for incidents ends when they are older than tests look back, and so much later as it
+    lasts; one that hangs on nothing that passes has no end (0).
+
+    Args:
+        store: the file of accounts.
+        account: whose.
+        tests: that found them.
+        rating: of the account.
+        now: Unix seconds.
+    """
+    rows = store.rows(
+        "SELECT opened + ?2 FROM incident WHERE account = ?1 AND opened + ?2 > ?3"
+        " UNION SELECT closed + ?2 FROM incident WHERE account = ?1 AND closed + ?2 > ?3"
+        " ORDER BY 1 DESC",
+        (account.id, MONTH_S, now),
+    )
+    ends: dict[str, float] = {}
+    for (at,) in rows:  # the latest first: it is what counts
+        behind = _found(store, account, tests, at + MOMENT_S)
+        for test in _found(store, account, tests, at - MOMENT_S) - behind:
+            ends.setdefault(test, at + tests.lasts_s.get(test, 0.0))
+    return tuple(
+        msgspec.structs.replace(penalty, until=ends.get(penalty.test, penalty.until))
+        for penalty in rating.penalties
+    )
+
+
+def _found(store: AccountStore, account: Account, tests: AccountTests, at: float) -> set[str]:
+    """Return the tests that find something at a time, if nothing more happens until then."""
+    found, _ = tests.penalties(facts_of(store, account, at))
+    return {penalty.test for penalty in found}
 
 
 def rating_changes(store: AccountStore, account: str) -> list[RatingChange]:

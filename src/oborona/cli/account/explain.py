@@ -8,7 +8,7 @@ import click
 import msgspec
 
 from oborona.accounts.rating.rating import Penalty
-from oborona.accounts.store.ratings import facts_of, rating_changes, rating_of
+from oborona.accounts.store.ratings import facts_of, rating_changes, rating_of, with_ends
 from oborona.cli.account.store import account_named, open_accounts
 from oborona.cli.context import CliContext, pass_cli_context
 from oborona.cli.duration import shown_time
@@ -32,6 +32,7 @@ def explain(context: CliContext, name: str, as_json: bool) -> None:
     with open_accounts(context) as store:
         found = account_named(store, name)
         rating = rating_of(store, found, tests, now)
+        penalties = with_ends(store, found, tests, rating, now)
         facts = facts_of(store, found, now)
         changes = rating_changes(store, found.id)
     if as_json:
@@ -40,7 +41,7 @@ def explain(context: CliContext, name: str, as_json: bool) -> None:
                 "account": found.id,
                 "rating": rating.value,
                 "stored": found.rating,
-                "penalties": msgspec.to_builtins(rating.penalties),
+                "penalties": msgspec.to_builtins(penalties),
                 "facts": {
                     fact.name: getattr(facts, fact.attribute) for fact in ACCOUNT_SCHEMA.facts
                 },
@@ -49,9 +50,9 @@ def explain(context: CliContext, name: str, as_json: bool) -> None:
         )
         return
     echo(plain(f"{found.id}  rating {rating.value} of 100"))
-    for penalty in rating.penalties:
+    for penalty in penalties:
         echo(plain(_line(penalty)))
-    if not rating.penalties:
+    if not penalties:
         echo("  nothing speaks against it")
     for change in changes:
         line = f"  {shown_time(change.at)} {change.before} → {change.after}  {change.say}"

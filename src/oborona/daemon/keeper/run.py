@@ -118,6 +118,7 @@ async def _act_on_incidents(
     from oborona.daemon.keeper.account_actions import AccountActions  # noqa: PLC0415
     from oborona.daemon.keeper.excess_judge import ExcessJudge  # noqa: PLC0415
     from oborona.daemon.keeper.queue_notice import QueueNotice  # noqa: PLC0415
+    from oborona.daemon.keeper.rating_renewal import RatingRenewal  # noqa: PLC0415
     from oborona.daemon.keeper.registration_purge import RegistrationPurge  # noqa: PLC0415
 
     alarm = open_alarm(settings, name, time.time)
@@ -133,10 +134,14 @@ async def _act_on_incidents(
         hook=inspector.hook,
         key=read_key(inspector.hook_key_file, "inspector.hook_key_file"),
     )
-    judge = ExcessJudge(state, inspector, policy(), time.time)
+    in_force = policy()
+    judge = ExcessJudge(state, inspector, in_force, time.time)
     notice = QueueNotice(state, time.time)
     days = inspector.registration_days
     purge = RegistrationPurge(state / state_files.ACCOUNTS, days, time.time)
+    renewal = RatingRenewal(
+        state / state_files.ACCOUNTS, lambda: in_force.latest().account_tests, time.time
+    )
     try:
         await actions.step()  # what was opened before this process was counted before
         async with asyncio.TaskGroup() as group:
@@ -144,6 +149,7 @@ async def _act_on_incidents(
             group.create_task(judge.run())
             group.create_task(notice.run())
             group.create_task(purge.run())
+            group.create_task(renewal.run())
     finally:
         for dispatcher in filter(None, (alarm, second)):
             await dispatcher.close(ALERT_GRACE_S)
