@@ -121,7 +121,7 @@ class LimitTable(msgspec.Struct, frozen=True, kw_only=True):
                 le=MAX_AMOUNT,
                 description="So much is allowed; what goes beyond passes the limit. A text is a "
                 "formula: a number of login, domain, client.ip, sender, recipients, sent, "
-                "elsewhere, usual, age_days, trusted, rating, age, customer.",
+                "sent_most, elsewhere, usual, age_days, trusted, rating, age, customer.",
                 extra={
                     "allowed": 'a number, or a formula in quotes, such as "max(200, 5 * usual)"'
                 },

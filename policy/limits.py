@@ -54,6 +54,7 @@ class LimitFacts(SenderFacts, kw_only=True):
     sender: str = ""
     recipients: int = 0
     sent: int = 0
+    sent_most: int = 0
     elsewhere: bool | None = None
     usual: float = 0.0
     age_days: int = 0
@@ -105,6 +106,14 @@ LIMIT_FACTS: Final = (
         example=1200,
     ),
     Fact(
+        name="sent_most",
+        type=int,
+        stage=Stage.SENDER,
+        doc="the same of the last 24 hours, or of the largest of the 13 days before today, if that "
+        "is more: what is said today may be of that day's mail",
+        example=20000,
+    ),
+    Fact(
         name="elsewhere",
         type=bool,
         stage=Stage.SENDER,
@@ -132,7 +141,8 @@ LIMIT_FACTS: Final = (
 WORD: Final = "limit"
 _SCHEMA: Final = FactSchema(facts=LIMIT_FACTS, findings={})
 _OF_PAST: Final = frozenset({"usual", "age_days"})
-_SENT: Final = "sent"
+_SENT_MOST: Final = "sent_most"
+_SENT: Final = frozenset({"sent", _SENT_MOST})
 _ELSEWHERE: Final = "elsewhere"
 _ALWAYS: Final = SingleExpression(lambda _: False, frozenset())  # it holds for everybody
 
@@ -153,7 +163,8 @@ class Limit(msgspec.Struct, frozen=True, kw_only=True):
     most: Callable[[LimitFacts], float | None]
     excused: Callable[[LimitFacts], bool]
     asks_past: bool  # for `usual` or `age_days`
-    asks_sent: bool  # for `sent`
+    asks_sent: bool  # for `sent` or `sent_most`
+    asks_sent_most: bool
     asks_place: bool  # for `elsewhere`
 
     @property
@@ -193,6 +204,7 @@ def limit_of(fields: Fields) -> Limit | None:
         most=most.value,
         excused=unless.value,
         asks_past=not _OF_PAST.isdisjoint(most.named | unless.named),
-        asks_sent=_SENT in most.named | unless.named,
+        asks_sent=not _SENT.isdisjoint(most.named | unless.named),
+        asks_sent_most=_SENT_MOST in most.named | unless.named,
         asks_place=_ELSEWHERE in most.named | unless.named,
     )

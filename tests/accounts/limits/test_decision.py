@@ -46,6 +46,7 @@ def limit(
         excused=excused,
         asks_past=asks_past,
         asks_sent=False,
+        asks_sent_most=False,
         asks_place=False,
     )
 

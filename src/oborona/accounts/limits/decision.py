@@ -64,6 +64,7 @@ class LimitReading(msgspec.Struct, frozen=True):
     counted: int  # in its window
     past: AccountPast = UNKNOWN_PAST
     sent: int = 0  # recipients in its window, where the limit asks for them
+    sent_most: int = 0  # on the largest day, where it asks for that
 
 
 class PassedLimit(msgspec.Struct, frozen=True, kw_only=True):
@@ -113,7 +114,8 @@ def rule_on_limits(
     known = msgspec.structs.replace(facts)
     for reading in readings:
         limit, past = reading.limit, reading.past
-        known.usual, known.age_days, known.sent = past.usual or 0.0, past.age_days, reading.sent
+        known.usual, known.age_days = past.usual or 0.0, past.age_days
+        known.sent, known.sent_most = reading.sent, reading.sent_most
         try:
             most = limit.most(known)
             value = reading.counted + adds.of(limit.count)

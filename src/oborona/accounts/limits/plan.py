@@ -45,6 +45,8 @@ PLACES: Final[Mapping[LimitCount, NumberPlace]] = {
     LimitCount.TRAPS: NumberPlace(CounterPrefix.OUT, Metric.TRAPS),
 }
 _PLACES: Final = [*PLACES.values()]
+SENT: Final = _PLACES.index(PLACES[LimitCount.RECIPIENTS])
+"""The place, among all, of what `sent` and `sent_most` are of."""
 DISTINCT: Final[Mapping[LimitCount, ShingleType]] = {
     LimitCount.ADDRESSES: ShingleType.ACCOUNT_IPS,
     LimitCount.COUNTRIES: ShingleType.ACCOUNT_COUNTRIES,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from oborona.accounts.limits.decision import LimitReading
 from oborona.accounts.limits.memory import LimitMemory
-from oborona.accounts.limits.plan import LimitReads
-from oborona.accounts.limits.usual import UNKNOWN_PAST, account_past
+from oborona.accounts.limits.plan import SENT, LimitReads
+from oborona.accounts.limits.usual import UNKNOWN_PAST, AccountPast, account_past
 from oborona.accounts.sending_account import KnownAccounts
 from oborona.counters.window import DAY_S
 from oborona.message.hashing import Hasher
@@ -13,7 +13,7 @@ from oborona.message.unique_pairs import account_pairs, account_place
 from oborona.policy.counts import MessageCounts, is_elsewhere
 from oborona.policy.ports import CounterReader
 from oborona.policy.reputation_facts import elsewhere
-from oborona.types import CounterPrefix, Envelope, Metric, Window
+from oborona.types import CounterPrefix, Envelope, Metric, Shingle, Window
 
 
 async def count_new_recipients(
@@ -111,16 +111,44 @@ async def read_limits(
         shingle = shingles[piece]
         if shingle is None:
             continue
-        past = UNKNOWN_PAST
+        past, taken, largest = UNKNOWN_PAST, 0, 0
         if limit.asks_past:
-            kept = memory.past(place, shingle, day)
-            if kept is None:
-                (line,) = await counters.timelines([shingle], now, wanted.reads[read][0])
-                kept = account_past([counts[metric] for counts in line.days])
-                memory.keep(place, shingle, day, kept)
-            past = kept
-        taken = 0
+            past = memory.past(place, shingle, day) or await _past(
+                memory, counters, shingle, (place, wanted.reads[read][0], metric), now
+            )
         if sent is not None:
-            taken = found[sent[0]][sent[1]][window][Metric.SEEN]
-        readings.append(LimitReading(limit, found[read][piece][window][metric], past, taken))
+            row = found[sent[0]][sent[1]]
+            taken = row[window][Metric.SEEN]
+            if limit.asks_sent_most:
+                who = shingles[sent[1]]
+                assert who is not None, "its row was read"
+                before = memory.past(SENT, who, day) or await _past(
+                    memory, counters, who, (SENT, wanted.reads[sent[0]][0], Metric.SEEN), now
+                )
+                largest = max(row[Window.DAY][Metric.SEEN], before.largest)
+        counted = found[read][piece][window][metric]
+        readings.append(LimitReading(limit, counted, past, taken, largest))
     return readings
+
+
+async def _past(
+    memory: LimitMemory,
+    counters: CounterReader,
+    shingle: Shingle,
+    place: tuple[int, CounterPrefix, int],
+    now: float,
+) -> AccountPast:
+    """Read somebody's earlier days, and keep them for the day.
+
+    Args:
+        memory: of the process.
+        counters: the store.
+        shingle: who it is.
+        place: of what is counted: its number among all, its prefix and its metric.
+        now: Unix seconds.
+    """
+    number, prefix, metric = place
+    (line,) = await counters.timelines([shingle], now, prefix)
+    past = account_past([counts[metric] for counts in line.days])
+    memory.keep(number, shingle, int(now // DAY_S), past)
+    return past

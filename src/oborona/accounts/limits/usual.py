@@ -3,6 +3,7 @@
     usual       median of the days before today on which there was any; of five such days at least
     one day     counts for at most three times the largest day before it
     age         days since the first day with any, of the fourteen that are kept; 13 at most
+    largest     what there was on the largest of these days before today
 
 Whoever sends on weekdays, or each Tuesday, is as usual as on those days.  One large day moves a
 median little; a spammer who warms up slowly does move it, and meets the floor of the formula
@@ -25,6 +26,7 @@ class AccountPast(NamedTuple):
 
     usual: float | None  # a day; None for too few days to tell
     age_days: int
+    largest: int = 0
 
 
 UNKNOWN_PAST: Final = AccountPast(None, 0)
@@ -38,14 +40,15 @@ def account_past(days: Sequence[int]) -> AccountPast:
     """
     first = next((age for age, amount in _aged(days) if amount > 0), 0)
     some = [float(amount) for amount in days[:-1] if amount > 0]
+    top = max(days[:-1], default=0)
     if len(some) < LEAST_DAYS:
-        return AccountPast(None, first)
+        return AccountPast(None, first, top)
     largest = some[0]
     believed = [largest]
     for amount in some[1:]:
         believed.append(min(amount, GROWTH * largest))
         largest = max(largest, believed[-1])
-    return AccountPast(median_spread(believed).middle, first)
+    return AccountPast(median_spread(believed).middle, first, top)
 
 
 def _aged(days: Sequence[int]) -> list[tuple[int, int]]:
