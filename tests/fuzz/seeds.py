@@ -33,6 +33,7 @@ from oborona.policy.rules import Rule
 from oborona.toml import parse
 from tests.daemon.intake.letters import ABUSE, arf, forwarded, spam
 from tests.fuzz import seeds_of_doors, seeds_of_wires
+from tests.message.delivery_statuses import EXCHANGE, EXIM, FULL, GOOGLE, POSTFIX, notification
 from tests.message.office_files import compound_file, container, macro_project
 from tests.message.packing import image, tarred, zipped
 
@@ -143,6 +144,8 @@ def seeds(target: str) -> Iterator[bytes]:
                 arf(spam(), *ABUSE, "Original-Rcpt-To: <a@b.example>"),
             ):
                 yield mail.replace(b"\r\n", b"\n")
+            for status in (POSTFIX, EXIM, GOOGLE, EXCHANGE, FULL):
+                yield notification(status)
         case "page" | "sheet":
             yield from _parts("text/html")
         case "paper":

@@ -74,6 +74,7 @@ _CONDITIONS: Final = (
 _REPORTS: Final = (
     b"Content-Type: message/feedback-report\n\n", b"Content-Type: text/rfc822-headers\n\n", b"Content-Type: message/rfc822\n\n", b"Feedback-Type: abuse\n", b"Original-Rcpt-To: a@b.example\n",
     b"X-Mras-Id: 0000000000007.JLEIJFTV2NXDLBFU\n", b"Message-ID: <a@b>\n", b"name=a.eml\n", b"Auto-Submitted: ", b"Received: by mx id 4ABCDEF\n",
+    b"Content-Type: message/delivery-status\n\n", b"\nAction: failed\n", b"Final-Recipient: rfc822; a@b.example\n", b"Original-Recipient: utf-8; ", b"Status: 5.1.1\n", b"Diagnostic-Code: smtp; 550 5.1.1 ",
 )  # fmt: skip
 
 _SMTP: Final = (

@@ -12,64 +12,7 @@ from oborona.message.delivery_status import (
     FailedRecipient,
     failed_recipients,
 )
-
-POSTFIX = b"""\
-Reporting-MTA: dns; mx.example.org
-X-Postfix-Queue-ID: 4XyZ1234
-X-Postfix-Sender: rfc822; ann@example.org
-Arrival-Date: Thu, 26 Nov 2026 10:00:00 +0000 (UTC)
-
-Final-Recipient: rfc822; Bob@b.example
-Original-Recipient: rfc822;bob@alias.example
-Action: failed
-Status: 5.1.1
-Remote-MTA: dns; mx.b.example
-Diagnostic-Code: smtp; 550 5.1.1 <bob@b.example>: Recipient address rejected:
-    User unknown in virtual mailbox table
-
-Final-Recipient: rfc822; eve@c.example
-Action: delayed
-Status: 4.4.1
-Diagnostic-Code: X-Postfix; connect to mx.c.example[192.0.2.1]:25: timed out
-"""
-EXIM = b"""\
-Reporting-MTA: dns; mail.example.net
-
-Action: failed
-Final-Recipient: rfc822;nobody@b.example
-Status: 5.0.0
-Remote-MTA: dns; mx.b.example
-Diagnostic-Code: smtp; 550 5.1.1 No such user here
-"""
-GOOGLE = b"""\
-Reporting-MTA: dns; googlemail.com
-Arrival-Date: Thu, 26 Nov 2026 02:00:00 -0800 (PST)
-X-Original-Message-ID: <1@example.org>
-
-Final-Recipient: rfc822; gone@gmail.com
-Action: failed
-Status: 5.2.1
-Diagnostic-Code: smtp; 550-5.2.1 The email account that you tried to reach is inactive. For
- 550 5.2.1 more information, go to https://support.google.com/mail/?p=DisabledUser
-Last-Attempt-Date: Thu, 26 Nov 2026 02:00:01 -0800 (PST)
-"""
-EXCHANGE = b"""\
-Reporting-MTA: dns;AM6PR01MB1234.eurprd01.prod.exchangelabs.com
-Received-From-MTA: dns;mx.example.org
-Arrival-Date: Thu, 26 Nov 2026 10:00:00 +0000
-
-Final-Recipient: rfc822;nobody@firm.example
-Action: failed
-Status: 5.4.1
-Diagnostic-Code: smtp;550 5.4.1 Recipient address rejected: Access denied. [AM6PR01]
-"""
-FULL = b"""\
-Reporting-MTA: dns; mx.example.org
-
-Final-Recipient: utf-8; j\xc3\xb6rg@b.example
-Action: Failed
-Status: 5.2.2 (mailbox full)
-"""
+from tests.message.delivery_statuses import EXCHANGE, EXIM, FULL, GOOGLE, POSTFIX
 
 
 @pytest.mark.parametrize(
@@ -103,6 +46,7 @@ def test_a_recipient_counts_once() -> None:
     assert len(failed_recipients(twice)) == 1
     many = b"Reporting-MTA: dns; x\n" + b"".join(group % number for number in range(3000))
     assert len(failed_recipients(many)) == MOST_RECIPIENTS
+    assert len(failed_recipients(many.partition(b"\n")[2])) == MOST_RECIPIENTS
 
 
 def test_an_address_that_is_too_long_or_hostile_is_none() -> None:

@@ -68,7 +68,7 @@ def failed_recipients(body: bytes) -> tuple[FailedRecipient, ...]:
             status = _status(said) or status
         unknown = status in UNKNOWN or _NOT_IN_DIRECTORY.search(said) is not None
         found.setdefault(address, FailedRecipient(address, status, unknown))
-    return tuple(found.values())
+    return tuple(found.values())[:MOST_RECIPIENTS]  # without fields of the message, one more
 
 
 def _value(headers: tuple[HeaderField, ...], name: str) -> str:
