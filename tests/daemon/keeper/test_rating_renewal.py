@@ -189,6 +189,6 @@ async def test_trouble_is_said_once_and_over(
         path.write_bytes(whole)
         await renewal.step()
     said = [record.message for record in caplog.records]
-    assert said.count("fault in rating accounts") == 1
+    assert said.count("fault: ratings stay as they were") == 1
     assert said.count("accounts are rated again") == 2
     assert said.count("ratings stay as they were") in (2, 3)

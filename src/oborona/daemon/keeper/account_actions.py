@@ -27,10 +27,10 @@ from oborona.accounts.incidents.incident import ActionKind, Incident, IncidentAc
 from oborona.accounts.incidents.store import IncidentStore
 from oborona.daemon.alarm.alarm import AlertDispatcher
 from oborona.daemon.alarm.webhook import DeliveryFailed, post_webhook
-from oborona.errors import StoreError
 from oborona.metrics import Counter
 from oborona.telemetry.alert import Alert, AlertKind
 from oborona.telemetry.log import event
+from oborona.telemetry.trouble import TroubleNotice
 
 HOOK_S: Final = 10.0  # that the other system may take
 FIRST_PAUSE_S, LONGEST_PAUSE_S = 60.0, 3600.0  # after attempts that failed
@@ -73,7 +73,9 @@ class AccountActions:
         self._store: IncidentStore | None = None
         self._version = -1
         self._counted: int | None = None  # the latest incident that was
-        self._trouble = ""
+        self._trouble = TroubleNotice(
+            "nobody is told of incidents", "people are told of incidents again"
+        )
         self._second = second
         self._hook, self._key = hook, key
         self._retry_at = math.inf  # of the first hook that failed
@@ -86,7 +88,7 @@ class AccountActions:
 
     async def step(self) -> None:
         """Do what is wanted now."""
-        try:
+        with self._trouble.noted():
             for action, incident in await asyncio.to_thread(self._wanted):
                 if action.kind is ActionKind.HOOK:
                     await self._post(action)
@@ -95,15 +97,8 @@ class AccountActions:
                 elif incident is not None:
                     await self._alarm.raise_(alert_of(incident))
                     await self._note(IncidentStore.done, action.id, self._clock())
-        except StoreError as error:
+        if self._trouble.now:
             self.close()
-            if str(error) != self._trouble:
-                event(log, logging.ERROR, "nobody is told of incidents", error=error)
-                self._trouble = str(error)
-            return
-        if self._trouble:
-            event(log, logging.WARNING, "people are told of incidents again")
-            self._trouble = ""
 
     def close(self) -> None:
         """Let the store go."""

@@ -111,17 +111,10 @@ class AddressWatch:
 
     async def step(self) -> float:
         """Ask what is due now; return how long nothing is, seconds. What is wrong is said once."""
-        try:
+        with self._trouble.noted():
             await self._step()
-        except (StoreError, OSError) as error:
-            self._trouble.failed(error)
+        if self._trouble.now:
             return REFRESH_S
-        except Exception as error:
-            if str(error) != self._trouble.now:
-                log.exception("fault in looking after own addresses")
-            self._trouble.failed(error)
-            return REFRESH_S
-        self._trouble.over()
         next_ones = [
             *(next_due(one, self._own.total, self._every_s) for one in self._rounds.values()),
             *(one.asked + AGAIN_S for one in self._doubtful),

@@ -27,7 +27,6 @@ from oborona.accounts.limits.subjects import facts_of
 from oborona.atomic_file import write_atomically
 from oborona.daemon.keeper.followed_directory import FollowedDirectory
 from oborona.daemon.keeper.policy_in_force import PolicyInForce
-from oborona.errors import StoreError
 from oborona.feedback.connection import FeedbackConnection
 from oborona.feedback.label import LabelKind, LabelSource
 from oborona.feedback.label_outbox import LabelCountNews, LabelOutbox
@@ -93,18 +92,10 @@ class ComplaintWatch:
 
     async def step(self) -> None:
         """Try them on what is new; trouble is said once."""
-        try:
+        with self._trouble.noted():
             await self._look()
-        except (StoreError, OSError) as error:
+        if self._trouble.now:
             self._let_go()
-            self._trouble.failed(error)
-        except Exception as error:
-            self._let_go()
-            if str(error) != self._trouble.now:
-                log.exception("fault in limits on complaints")
-            self._trouble.failed(error)
-        else:
-            self._trouble.over()
 
     async def close(self) -> None:
         """Let the stores go."""

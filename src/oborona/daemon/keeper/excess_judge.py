@@ -65,16 +65,8 @@ class ExcessJudge:
 
     async def step(self) -> None:
         """Judge what is written down now; what can't be waits, and is said once."""
-        try:
+        with self._trouble.noted():
             await asyncio.to_thread(self._judge)
-        except (StoreError, OSError) as error:
-            self._trouble.failed(error)
-        except Exception as error:
-            if str(error) != self._trouble.now:
-                log.exception("fault in judging excesses")
-            self._trouble.failed(error)
-        else:
-            self._trouble.over()
 
     def _judge(self) -> None:
         with taken(self._folder, time.time_ns) as file:

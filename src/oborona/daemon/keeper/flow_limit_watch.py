@@ -28,7 +28,6 @@ from oborona.accounts.flows.loss import losses
 from oborona.accounts.flows.store import DAY_S, FlowStore
 from oborona.daemon.keeper.followed_directory import FollowedDirectory
 from oborona.daemon.keeper.policy_in_force import PolicyInForce
-from oborona.errors import StoreError
 from oborona.metrics import Counter
 from oborona.policy.flow_limits import FlowLimit
 from oborona.telemetry.log import event
@@ -85,18 +84,10 @@ class FlowLimitWatch:
 
     async def step(self) -> None:
         """Try them on what is new; trouble is said once."""
-        try:
+        with self._trouble.noted():
             await asyncio.to_thread(self._look)
-        except (StoreError, OSError) as error:
+        if self._trouble.now:
             self._let_go()
-            self._trouble.failed(error)
-        except Exception as error:
-            self._let_go()
-            if str(error) != self._trouble.now:
-                log.exception("fault in limits on flows")
-            self._trouble.failed(error)
-        else:
-            self._trouble.over()
 
     def close(self) -> None:
         """Let the stores go."""

@@ -74,16 +74,8 @@ class HeldMailWatch:
 
     async def step(self) -> None:
         """Do what is due now; trouble is said once."""
-        try:
+        with self._trouble.noted():
             await self._do()
-        except (StoreError, OSError) as error:
-            self._trouble.failed(error)
-        except Exception as error:
-            if str(error) != self._trouble.now:
-                log.exception("fault in telling of held mail")
-            self._trouble.failed(error)
-        else:
-            self._trouble.over()
 
     async def _do(self) -> None:
         now, mail = self._clock(), self._mail()

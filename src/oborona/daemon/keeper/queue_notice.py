@@ -19,7 +19,6 @@ from typing import Final
 from oborona import state_files
 from oborona.accounts.store.accounts import AccountStore
 from oborona.accounts.store.queue_holds import banned_logins, queue_holds
-from oborona.errors import StoreError
 from oborona.telemetry.trouble import TroubleNotice
 
 LOOK_S: Final = 2.0  # between looks; one that finds nothing new costs 10 microseconds
@@ -56,13 +55,10 @@ class QueueNotice:
 
     async def step(self) -> None:
         """Mark what is due now; trouble is said once."""
-        try:
+        with self._trouble.noted():
             await asyncio.to_thread(self._look)
-        except (StoreError, OSError) as error:
+        if self._trouble.now:
             self.close()
-            self._trouble.failed(error)
-        else:
-            self._trouble.over()
 
     def close(self) -> None:
         """Let the store go."""

@@ -15,7 +15,6 @@ from typing import Final
 
 from oborona.accounts.store.accounts import AccountStore
 from oborona.accounts.store.ratings import rate_account, to_rate_again
-from oborona.errors import StoreError
 from oborona.policy.account_tests import AccountTests
 from oborona.telemetry.log import event
 from oborona.telemetry.trouble import TroubleNotice
@@ -54,29 +53,18 @@ class RatingRenewal:
         """Rate all that may have changed; trouble is said once."""
         if not self._accounts.exists():
             return
-        try:
-            changed = await self._rate_all()
-        except StoreError as error:
-            self._trouble.failed(error)
-            return
-        except Exception as error:
-            if str(error) != self._trouble.now:
-                log.exception("fault in rating accounts")
-            self._trouble.failed(error)
-            return
-        self._trouble.over()
+        with self._trouble.noted():
+            await self._rate_all()
+
+    async def _rate_all(self) -> None:
+        tests = await asyncio.to_thread(self._tests)
+        changed, last = await asyncio.to_thread(self._rate_some, tests, "")
+        while last:
+            await asyncio.sleep(PAUSE_S)
+            more, last = await asyncio.to_thread(self._rate_some, tests, last)
+            changed += more
         if changed:
             event(log, logging.INFO, "ratings changed", number=changed)
-
-    async def _rate_all(self) -> int:
-        tests = await asyncio.to_thread(self._tests)
-        changed, last = 0, ""
-        while True:
-            number, last = await asyncio.to_thread(self._rate_some, tests, last)
-            changed += number
-            if not last:
-                return changed
-            await asyncio.sleep(PAUSE_S)
 
     def _rate_some(self, tests: AccountTests, after: str) -> tuple[int, str]:
         """Rate the next accounts; return how many ratings are others now, and the last account,

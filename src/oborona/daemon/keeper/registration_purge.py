@@ -10,7 +10,6 @@ from typing import Final
 
 from oborona.accounts.store.accounts import AccountStore
 from oborona.accounts.store.registrations import forget_registrations
-from oborona.errors import StoreError
 from oborona.telemetry.log import event
 from oborona.telemetry.trouble import TroubleNotice
 
@@ -47,15 +46,11 @@ class RegistrationPurge:
         """Forget what is due now; trouble is said once."""
         if not self._days or not self._accounts.exists():
             return
-        try:
-            forgotten = await asyncio.to_thread(self._forget)
-        except StoreError as error:
-            self._trouble.failed(error)
-            return
-        self._trouble.over()
+        with self._trouble.noted():
+            await asyncio.to_thread(self._forget)
+
+    def _forget(self) -> None:
+        with AccountStore(self._accounts, make=False) as store:
+            forgotten = forget_registrations(store, self._clock() - self._days * DAY_S)
         if forgotten:
             event(log, logging.INFO, "old registrations are forgotten", number=forgotten)
-
-    def _forget(self) -> int:
-        with AccountStore(self._accounts, make=False) as store:
-            return forget_registrations(store, self._clock() - self._days * DAY_S)
