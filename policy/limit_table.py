@@ -55,6 +55,7 @@ class LimitCount(StrEnum):
     BOUNCES = "bounces"  # recipients whom messages did not reach, as their servers say
     UNKNOWN_USERS = "unknown_users"  # those of them who have no mailbox
     COMPLAINTS = "complaints"  # believed words of people that a message was spam
+    FAILED_LOGINS = "failed_logins"  # wrong passwords, as the mail server that asked for them says
     TRAPS = "traps"  # messages to addresses that no person uses
 
 

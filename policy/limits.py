@@ -37,6 +37,7 @@ COUNTED_FOR: Final[Mapping[LimitCount, frozenset[LimitSubject]]] = {
     LimitCount.BOUNCES: frozenset({LimitSubject.ACCOUNT}),
     LimitCount.UNKNOWN_USERS: frozenset({LimitSubject.ACCOUNT}),
     LimitCount.COMPLAINTS: frozenset({LimitSubject.ACCOUNT}),
+    LimitCount.FAILED_LOGINS: frozenset({LimitSubject.ACCOUNT}),
     LimitCount.TRAPS: frozenset({LimitSubject.ACCOUNT}),
 }
 """Whose numbers of each sort are kept."""

@@ -33,6 +33,7 @@ from oborona.daemon.reader.wire import PictureOutcome, ReaderTask
 from oborona.daemon.trainer import process as believing
 from oborona.daemon.trainer import trainer
 from oborona.doors.delivery import handover
+from oborona.doors.http import logins
 from oborona.feedback.label import LabelKind, LabelState
 from oborona.feedback.processing import event_processor
 from oborona.metrics import REGISTRY, MetricsSnapshot
@@ -188,6 +189,7 @@ def count_worker(number: int, *, healthy: bool) -> None:
     verdict_metrics.OUTGOING.inc("hold", by=1 + number)
     limit_report.LIMITS.inc("HOURLY", "hold", "shadow", by=3 + number)
     bounces.BOUNCES.inc("unknown user", by=2 + number)
+    logins.FAILED.inc("password", by=4 + number)
     entrances.DOOR.inc("exim", "answered", by=8)
     entrances.DOOR.inc("spamd", "too-large")
     concurrency_limit.BUSY.inc(by=6)

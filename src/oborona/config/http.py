@@ -47,6 +47,13 @@ class HttpSettings(DoorSettings, frozen=True, kw_only=True):
             extra={"allowed": 'an absolute path, or ""'},
         ),
     ] = ""
+    refuse_banned_logins: Annotated[
+        bool,
+        Meta(
+            description="Tell Dovecot (POST /v1/logins) not to let banned accounts log in, whatever "
+            "their password. Else they log in, and hear why their mail is not taken.",
+        ),
+    ] = False
     rate: Annotated[
         float,
         Meta(

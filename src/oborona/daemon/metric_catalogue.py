@@ -28,6 +28,7 @@ from oborona.daemon.reader import service as reader
 from oborona.daemon.trainer import process as trainer_process
 from oborona.daemon.trainer import trainer
 from oborona.doors.delivery import handover
+from oborona.doors.http import logins
 from oborona.feedback.processing import event_processor
 from oborona.metrics import Histogram, MetricFamily
 from oborona.recheck.engine import loop as recheck_loop
@@ -50,6 +51,7 @@ OF_WORKER: Final = (
     verdict_metrics.OUTGOING,
     limit_report.LIMITS,
     bounces.BOUNCES,
+    logins.FAILED,
     listeners.DOOR,
     concurrency_limit.BUSY,
     scan_tracker.SET_APART,

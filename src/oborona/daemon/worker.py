@@ -59,6 +59,7 @@ from oborona.policy.ports import CounterReader
 from oborona.policy.scan import Scan, ScanSite
 from oborona.session.concurrency_limit import ConcurrencyLimit
 from oborona.session.engines.engine_set import EngineSet, open_engines
+from oborona.session.logins import LoginWatch
 from oborona.session.lookups import DnsLookups
 from oborona.session.loop_lag import LoopLag
 from oborona.session.policy_log import PolicyLog
@@ -261,6 +262,7 @@ class WorkerProcess:
             await asking.begin(self._policy.current)
             room = MemoryBudget(self._settings.worker.max_bodies_bytes)
             closings.add(pulse.stop, "the pulse can't be stopped")
+            logins = LoginWatch(session_services)
             servers: list[DoorServer] = []
             # where something failed nobody is answered by what is being closed
             closings.add(partial(self._drain, servers, 0.0), "sessions can't be ended")
@@ -274,6 +276,7 @@ class WorkerProcess:
                     signing_key=keys.signature,
                     note=partial(DOOR.inc, door.name),
                     keep=self._trapping.keep,
+                    logins=logins,
                     room=room,
                 )
                 servers.append(await door.start(door_context, door.listener))

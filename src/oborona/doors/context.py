@@ -13,6 +13,7 @@ from typing import Final, NamedTuple, Protocol
 from oborona.config import Settings, WorkerSettings
 from oborona.dns import DnsAsker
 from oborona.doors.handler import SessionHandlerFactory
+from oborona.doors.login_attempt import LoginObserver
 from oborona.doors.memory_budget import MemoryBudget
 from oborona.doors.reply import ReplyAction
 from oborona.feedback.events.model import FeedbackEvent
@@ -50,6 +51,7 @@ class DoorContext(NamedTuple):
     keep: Callable[
         [FeedbackEvent], Awaitable[bool]
     ]  # writes down what somebody says of a message; tells whether it is on the disk
+    logins: LoginObserver  # is told of logins that fail
     room: MemoryBudget  # for messages that come in or are judged
 
 

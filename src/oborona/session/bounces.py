@@ -18,8 +18,8 @@ from typing import Final
 
 import msgspec
 
-from oborona.accounts.limits.bounces import bounce_pairs
 from oborona.accounts.limits.decision import MessageAmounts
+from oborona.accounts.limits.heard import bounce_pairs
 from oborona.accounts.limits.report import report_passed
 from oborona.doors.raw_message import RawMessage
 from oborona.errors import StoreError

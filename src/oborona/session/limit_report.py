@@ -33,6 +33,7 @@ _WORDS: Final[Mapping[LimitCount, str]] = {
     LimitCount.BOUNCES: "Too much mail that comes back",
     LimitCount.UNKNOWN_USERS: "Too much mail to addresses that do not exist",
     LimitCount.COMPLAINTS: "Too many complaints about mail",
+    LimitCount.FAILED_LOGINS: "Too many failed logins",
     LimitCount.TRAPS: "Too much mail",  # no answer may tell which addresses are traps
 }
 _WHOSE: Final[Mapping[LimitSubject, str]] = {
@@ -100,7 +101,11 @@ def limit_findings(ruling: LimitRuling) -> tuple[Finding, ...]:
 
 
 def hand_over_excesses(
-    services: SessionServices, ruling: LimitRuling, envelope: Envelope, ident: int, now: float
+    services: SessionServices,
+    ruling: LimitRuling,
+    envelope: Envelope,
+    ident: int | None,
+    now: float,
 ) -> None:
     """Tell who follows accounts of the limits that a login passed, before it is answered; never
     raises.
@@ -109,7 +114,7 @@ def hand_over_excesses(
         services: of the worker.
         ruling: on the message.
         envelope: of the message.
-        ident: its reference.
+        ident: its reference; None: no message shows it.
         now: Unix seconds, when it came.
     """
     if not envelope.login:

@@ -146,6 +146,21 @@ async def rule_on_bounces(
     return await _ruling(services, services.limits.plan(policy).bounced, adds, envelope, now)
 
 
+async def rule_on_failed_login(
+    services: SessionServices, policy: Policy, envelope: Envelope, now: float
+) -> LimitRuling:
+    """Return what limits make of one more login that failed; never raises.
+
+    Args:
+        services: of the worker.
+        policy: in force.
+        envelope: with the login, and the client that tried it.
+        now: Unix seconds.
+    """
+    wanted, adds = services.limits.plan(policy).denied, MessageAmounts(failed_logins=1)
+    return await _ruling(services, wanted, adds, envelope, now)
+
+
 async def _new_recipients(services: SessionServices, envelope: Envelope, now: float) -> int:
     """Return how many recipients are new; 0 where the counters can't be asked."""
     try:

@@ -143,6 +143,7 @@ def test_golden_histories(history: dict[str, Any], path: Path) -> None:
         bans_hour=st.integers(0, 100),
         known_since=st.sampled_from([0.0, NOW]),
         role=st.sampled_from(NetworkRole),
+        by_strangers=st.booleans(),
     )
 )
 def test_who_must_never_be_banned_is_not_and_every_block_has_an_end(
@@ -154,11 +155,32 @@ def test_who_must_never_be_banned_is_not_and_every_block_has_an_end(
         assert decision.alert
         assert not situation.trusted
         assert situation.rating < RULES.confident
+        assert not situation.by_strangers
     if decision.state is AccountState.BANNED:
         assert situation.rating < RULES.ban
         assert situation.role not in (NetworkRole.RELAY, NetworkRole.MX)
         assert situation.known_since
         assert situation.bans_hour < RULES.most_bans_an_hour
+
+
+@pytest.mark.parametrize("rating", [10, 50])
+def test_what_strangers_do_to_an_account_is_told_and_costs_it_nothing(
+    path: Path, rating: int
+) -> None:
+    site = Site(path, rating)
+    site.know("joe")
+    for hour in range(5):
+        site.now = NOW + hour * 86_400
+        site.inspector.take(excess(site.now, limit=f"GUESSED{hour}", metric="failed_logins"))
+    assert [one.line for one in site.store.incidents()] == ["duty"] * 5
+    assert site.state() is AccountState.OPEN
+    assert ("strangers can do that" in site.store.incidents()[0].say) == (rating < RULES.ban)
+    site.now += 60
+    site.inspector.take(excess(site.now))
+    assert site.state() is (AccountState.BANNED if rating < RULES.ban else AccountState.OPEN), (
+        "none of them adds to those after which it is limited"
+    )
+    site.store.close()
 
 
 def test_bans_beyond_the_most_of_an_hour_become_alerts_that_say_so(path: Path) -> None:

@@ -10,8 +10,8 @@ from typing import Final
 import pytest
 
 from oborona.accounts.directory import AccountDirectory
-from oborona.accounts.limits.bounces import bounce_pairs
 from oborona.accounts.limits.decision import MessageAmounts, rule_on_limits
+from oborona.accounts.limits.heard import bounce_pairs
 from oborona.accounts.limits.memory import LimitMemory
 from oborona.accounts.limits.reader import read_limits
 from oborona.accounts.limits.subjects import facts_of, subject_shingle

@@ -19,6 +19,7 @@ from oborona.doors.context import DoorContext
 from oborona.doors.guard import NO_ANSWER
 from oborona.doors.http.access_keys import access_keys
 from oborona.doors.http.server import ScanHttpServer
+from oborona.doors.login_attempt import LoginAttempt
 from oborona.doors.memory_budget import MemoryBudget
 from oborona.doors.raw_message import RawMessage
 from oborona.doors.reply import SessionReply, VerdictDetails
@@ -116,6 +117,8 @@ class Sittings:
         self.notes: Counter[str] = Counter()
         self.events: list[FeedbackEvent] = []
         self.keeps = True
+        self.banned: set[str] = set()
+        self.attempts: list[LoginAttempt] = []
         given = {"listen": f"unix:{self.path}", "read_s": LONG_S, "idle_s": LONG_S} | settings
         named = {
             name if "." in name else f"doors.http.{name}": str(value)
@@ -133,6 +136,7 @@ class Sittings:
             signing_key=KEY,
             note=self._note,
             keep=self._keep,
+            logins=self,
             room=MemoryBudget(self.settings.worker.max_bodies_bytes),
         )
 
@@ -183,6 +187,13 @@ class Sittings:
                 return b""
             finally:
                 writer.close()
+
+    def forbids(self, login: str) -> bool:
+        return login in self.banned
+
+    async def failed(self, attempt: LoginAttempt) -> bool:
+        self.attempts.append(attempt)
+        return True
 
     def _note(self, outcome: str) -> None:
         self.notes[outcome] += 1

@@ -18,6 +18,7 @@ from oborona.accounts.incidents.incident import (
 from oborona.accounts.inspector.decision import IncidentLine, InspectorDecision
 from oborona.accounts.store.accounts import AccountStore
 from oborona.errors import StoreError
+from oborona.policy.limit_table import LimitCount
 
 WEEK_S: Final = 7 * 86_400.0
 HOUR_S: Final = 3600.0
@@ -98,12 +99,13 @@ class IncidentStore(AccountStore):
             return ident
 
     def counts(self, account: str, now: float) -> tuple[int, int]:
-        """Return the incidents of an account that the duty had in a week, and the accounts that
-        were banned within an hour, or would have been.
+        """Return the incidents of an account that the duty had in a week, for what it did itself,
+        and the accounts that were banned within an hour, or would have been.
         """
         ((week,),) = self.rows(
-            "SELECT count(*) FROM incident WHERE account = ? AND line = 'duty' AND opened > ?",
-            (account, now - WEEK_S),
+            "SELECT count(*) FROM incident WHERE account = ? AND line = 'duty' AND opened > ?"
+            " AND metric <> ?",
+            (account, now - WEEK_S, LimitCount.FAILED_LOGINS),
         )
         ((bans,),) = self.rows(
             "SELECT count(*) FROM action WHERE kind = 'ban' AND state IN ('done', 'shadow')"

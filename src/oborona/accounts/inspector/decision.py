@@ -7,7 +7,8 @@
     no        below `ban`           ban         an alert, and it is banned
 
 The limit itself holds, refuses or puts off at once, whoever it is: that protects.  This judges the
-account.  Every block has an end, and one command takes it back.
+account.  Every block has an end, and one command takes it back.  For what strangers can do to
+anybody none is banned or limited.
 """
 
 from __future__ import annotations
@@ -36,6 +37,7 @@ class HeldBack(StrEnum):
 
     NOTHING = ""
     ROLE = "its address is a relay or mail exchanger"
+    STRANGERS = "strangers can do that to anybody"
     UNKNOWN = "nothing is known of how long it has been here"
     MANY = "too many accounts were banned within an hour"
 
@@ -61,6 +63,7 @@ class AccountSituation(msgspec.Struct, frozen=True, kw_only=True):
     bans_hour: int  # of the inspector, of all accounts
     known_since: float  # Unix seconds; 0 = nobody knows
     role: NetworkRole = NetworkRole.HOST  # of the address that sent
+    by_strangers: bool = False  # what is too much is not its own doing
 
 
 class InspectorDecision(msgspec.Struct, frozen=True, kw_only=True):
@@ -91,7 +94,7 @@ def decide_incident(
                 until=now + rules.ban_s,
             )
         return InspectorDecision(line=IncidentLine.DUTY, alert=True, held_back=held_back)
-    if situation.incidents_week >= rules.many_incidents:
+    if situation.incidents_week >= rules.many_incidents and not situation.by_strangers:
         return InspectorDecision(
             line=IncidentLine.DUTY,
             alert=True,
@@ -102,6 +105,8 @@ def decide_incident(
 
 
 def _held_back(situation: AccountSituation, rules: InspectorRules) -> HeldBack:
+    if situation.by_strangers:
+        return HeldBack.STRANGERS
     if situation.role in NEVER_BANNED:
         return HeldBack.ROLE
     if not situation.known_since:

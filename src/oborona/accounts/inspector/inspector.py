@@ -26,8 +26,10 @@ from oborona.accounts.inspector.decision import (
 from oborona.accounts.store.ratings import rate_account
 from oborona.config.inspector import InspectorSettings
 from oborona.policy.account_tests import AccountTests
+from oborona.policy.limit_table import LimitCount
 
 MINUTE_S, HOUR_S = 60.0, 3600.0
+STRANGERS_DO: Final = frozenset({LimitCount.FAILED_LOGINS})
 _DONE: Final = {
     IncidentLine.TRUSTED: "it is trusted",
     IncidentLine.CONFIDENT: "its rating leaves no doubt",
@@ -84,6 +86,7 @@ class Inspector:
             bans_hour=bans,
             known_since=account.since or registered,
             role=role_of(account, excess.address),
+            by_strangers=excess.metric in STRANGERS_DO,
         )
         decision = decide_incident(situation, self._rules, now)
         shadow = excess.shadow or not self._live

@@ -26,7 +26,7 @@ from oborona.policy.limits import Limit, LimitFacts
 
 
 class MessageAmounts(msgspec.Struct, frozen=True, kw_only=True):
-    """What a message adds to the counts, or a bounce."""
+    """What a message adds to the counts, or what is told of an account."""
 
     messages: int = 1
     recipients: int = 1
@@ -34,6 +34,7 @@ class MessageAmounts(msgspec.Struct, frozen=True, kw_only=True):
     new_recipients: int = 0
     bounces: int = 0
     unknown_users: int = 0
+    failed_logins: int = 0
 
     def of(self, count: LimitCount) -> int:
         """Return what it adds to one count; 0 for what is no message's own doing."""
@@ -50,6 +51,8 @@ class MessageAmounts(msgspec.Struct, frozen=True, kw_only=True):
                 return self.bounces
             case LimitCount.UNKNOWN_USERS:
                 return self.unknown_users
+            case LimitCount.FAILED_LOGINS:
+                return self.failed_logins
         return 0
 
 

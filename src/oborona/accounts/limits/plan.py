@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final, NamedTuple
 
-from oborona.accounts.limits.bounces import bounces_key, unknown_users_key
+from oborona.accounts.limits.heard import bounces_key, failed_logins_key, unknown_users_key
 from oborona.accounts.limits.subjects import subject_shingle
 from oborona.accounts.sending_account import KnownAccounts
 from oborona.message.hashing import Hasher, ShingleType
@@ -41,6 +41,7 @@ PLACES: Final[Mapping[LimitCount, NumberPlace]] = {
     LimitCount.SPAM: NumberPlace(CounterPrefix.OUT, Metric.SPAM),
     LimitCount.BOUNCES: NumberPlace(CounterPrefix.OUT, Metric.SEEN),
     LimitCount.UNKNOWN_USERS: NumberPlace(CounterPrefix.OUT, Metric.SEEN),
+    LimitCount.FAILED_LOGINS: NumberPlace(CounterPrefix.OUT, Metric.SEEN),
     LimitCount.COMPLAINTS: NumberPlace(CounterPrefix.OUT, Metric.COMPLAINTS),
     LimitCount.TRAPS: NumberPlace(CounterPrefix.OUT, Metric.TRAPS),
 }
@@ -55,8 +56,11 @@ DISTINCT: Final[Mapping[LimitCount, ShingleType]] = {
 HEARD: Final[Mapping[LimitCount, Callable[[str, Hasher], Shingle]]] = {
     LimitCount.BOUNCES: bounces_key,
     LimitCount.UNKNOWN_USERS: unknown_users_key,
+    LimitCount.FAILED_LOGINS: failed_logins_key,
 }
 """The same, by login, of what other servers tell us later: no scan reads it."""
+RETURNED: Final = frozenset({LimitCount.BOUNCES, LimitCount.UNKNOWN_USERS})
+"""What a bounce tells."""
 SAID: Final = frozenset({LimitCount.COMPLAINTS, LimitCount.TRAPS})
 """What people say of a message later, or what becomes known of an address."""
 _LATER: Final = SAID | HEARD.keys()
@@ -88,14 +92,12 @@ class LimitPiece(NamedTuple):
             hasher: holds the site's secret.
             accounts: of the site.
         """
-        if self.distinct is None and self.heard is None:
-            return subject_shingle(self.each, envelope, hasher, accounts)
         login = envelope.login.lower()
-        if not login:
-            return None
+        if self.heard is not None:
+            return HEARD[self.heard](login, hasher) if login else None
         if self.distinct is not None:
-            return hasher.shingle(self.distinct, login)
-        return HEARD[self.heard](login, hasher) if self.heard is not None else None
+            return hasher.shingle(self.distinct, login) if login else None
+        return subject_shingle(self.each, envelope, hasher, accounts)
 
 
 class PlannedLimit(NamedTuple):
@@ -175,6 +177,7 @@ class LimitPlan:
             told when it is heard.
         early: those that may refuse at MAIL FROM.
         bounced: for a bounce.
+        denied: for a login that failed.
         said: for what people say of a message later.
         subjects: whose mail is counted: the account's always, so that there is a past by the time
             somebody writes a limit.
@@ -189,7 +192,10 @@ class LimitPlan:
                 if limit.then is not LimitAction.ALERT or limit.count not in _LATER
             ]
         )
-        self.bounced = LimitReads([limit for limit in limits if limit.count in HEARD])
+        self.bounced = LimitReads([limit for limit in limits if limit.count in RETURNED])
+        self.denied = LimitReads(
+            [limit for limit in limits if limit.count is LimitCount.FAILED_LOGINS]
+        )
         self.said = LimitReads([limit for limit in limits if limit.count in SAID])
         self.early = LimitReads(
             [limit for limit in limits if not limit.shadow and limit.then in REFUSING]

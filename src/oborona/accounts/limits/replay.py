@@ -34,6 +34,7 @@ NOT_REPLAYED: Final = frozenset(
         LimitCount.BOUNCES,
         LimitCount.UNKNOWN_USERS,
         LimitCount.COMPLAINTS,
+        LimitCount.FAILED_LOGINS,
         LimitCount.TRAPS,
     }
 )

@@ -55,13 +55,13 @@ def report_passed(ruling: LimitRuling, envelope: Envelope, ident: int, stage: St
         )
 
 
-def excess_of(passed: PassedLimit, envelope: Envelope, ident: int, now: float) -> Excess:
+def excess_of(passed: PassedLimit, envelope: Envelope, ident: int | None, now: float) -> Excess:
     """Return the excess of a login that a message has shown.
 
     Args:
         passed: a limit.
         envelope: of the message.
-        ident: its reference.
+        ident: its reference; None: no message shows it.
         now: Unix seconds.
     """
     limit = passed.limit
@@ -77,7 +77,7 @@ def excess_of(passed: PassedLimit, envelope: Envelope, ident: int, now: float) -
         usual=passed.past.usual,
         then=limit.then,
         shadow=limit.shadow,
-        idents=(ident,),
+        idents=() if ident is None else (ident,),
         evidence={
             "each": limit.each,
             "sender": _as_unicode(envelope.sender),

@@ -14,6 +14,7 @@ import msgspec
 from oborona.accounts.account_view import AccountsPage, AccountView
 from oborona.doors.http.accounts import ACCOUNTS, MAX_PAGE, PAGE
 from oborona.doors.http.envelopes import MAX_VALUE
+from oborona.doors.http.logins import ALLOW, LOGINS, REPORT, LoginAnswer, LoginRequest
 from oborona.doors.http.model import (
     ErrorAnswer,
     GlanceRequest,
@@ -29,6 +30,8 @@ _TYPES: Final = (
     HealthAnswer,
     VerdictAnswer,
     ErrorAnswer,
+    LoginRequest,
+    LoginAnswer,
     AccountView,
     AccountsPage,
 )
@@ -97,6 +100,21 @@ def description() -> dict[str, Any]:
                         "content": {"application/json": {"schema": _ref(GlanceRequest)}},
                     },
                     "responses": _responses(VerdictAnswer, "The verdict."),
+                }
+            },
+            LOGINS: {
+                "post": {
+                    "operationId": "logins",
+                    "summary": "Ask whether somebody may log in, or report that he could not, as "
+                    "Dovecot does.",
+                    "parameters": [
+                        _asked("command", {"type": "string", "enum": [ALLOW, REPORT]}, "Which.")
+                    ],
+                    "requestBody": {
+                        "required": True,
+                        "content": {"application/json": {"schema": _ref(LoginRequest)}},
+                    },
+                    "responses": _responses(LoginAnswer, "Whether he may."),
                 }
             },
             ACCOUNTS: {

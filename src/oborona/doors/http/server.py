@@ -3,6 +3,7 @@
     POST /checkv2, /check, /symbols     as rspamd's clients ask; /learnspam, /learnham as they
                                         teach; GET /ping
     POST /v1/scan, /v1/glance           our own; GET /v1/health, /v1/openapi.json
+    POST /v1/logins                     as Dovecot asks of an authentication policy server
     GET /v1/accounts                    for customers' panels, by keys of their own
 
     401 no key, or none that is known    429 too often    503 too busy, or no verdict now: come
@@ -35,6 +36,7 @@ from oborona.doors.http.account_keys import AccountKeys, account_keys
 from oborona.doors.http.accounts import answer_accounts, is_of_accounts
 from oborona.doors.http.envelopes import EnvelopeHeaders, envelope_of_json
 from oborona.doors.http.learn_request import ReporterUnproved, learn_event
+from oborona.doors.http.logins import LOGINS, MAX_BODY, answer_login
 from oborona.doors.http.model import GlanceRequest, HealthAnswer, ScanRequest, decode_body
 from oborona.doors.http.openapi import document
 from oborona.doors.http.rate_limit import RateLimiter
@@ -140,6 +142,7 @@ class ScanHttpServer(WebServer):
             "/learnham": self._learn_ham,
             "/v1/scan": self._scan,
             "/v1/glance": self._glance,
+            LOGINS: self._login,
         }
 
     async def _handle(self, request: web.BaseRequest) -> web.StreamResponse:
@@ -301,6 +304,23 @@ class ScanHttpServer(WebServer):
             return self._nobody(reply)
         self._note("answered")
         return json_answer(200, verdict_answer(reply))
+
+    async def _login(
+        self, request: web.BaseRequest, reservation: MemoryReservation
+    ) -> web.Response:
+        if not self._teaches:
+            raise ReporterUnproved("on a port everybody needs a key: set doors.http.keys_file")
+        body = await self._body(request, reservation, MAX_BODY)
+        if isinstance(body, web.Response):
+            return body
+        answer = await answer_login(
+            request.query.get("command", ""),
+            body,
+            self._at.logins,
+            refuse=self._at.settings.doors.http.refuse_banned_logins,
+        )
+        self._note("answered")
+        return json_answer(200, answer)
 
     async def _told_in_json(
         self, request: web.BaseRequest, reservation: MemoryReservation

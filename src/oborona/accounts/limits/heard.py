@@ -1,7 +1,9 @@
-"""What counts the recipients of an account whom its messages did not reach: unique pairs of the
-account and a recipient of a message, so that a bounce counts once however often it comes.
+"""What counts what other servers tell of an account later: recipients whom its messages did not
+reach, and logins that failed.
 
-They are pieces of the types that count whom an account reaches, under names that no account has.
+A bounce is a unique pair of the account and a recipient of a message, so that it counts once
+however often it comes.  They are pieces of the types that count whom an account reaches, under
+names that no account has.
 """
 
 from __future__ import annotations
@@ -16,6 +18,7 @@ from oborona.types import Shingle, UniquePair
 _NOBODY: Final = b"\0"  # no type of what has recipients begins so
 _BOUNCES: Final = _NOBODY + b"bounces "
 _UNKNOWN: Final = _NOBODY + b"unknown users "
+_FAILED: Final = _NOBODY + b"failed logins "
 
 
 def bounces_key(login: str, hasher: Hasher) -> Shingle:
@@ -26,6 +29,11 @@ def bounces_key(login: str, hasher: Hasher) -> Shingle:
 def unknown_users_key(login: str, hasher: Hasher) -> Shingle:
     """Return what counts those of them that had no mailbox."""
     return hasher.octets(ShingleType.ENTITY_RECIPIENTS, _UNKNOWN + _octets(login))
+
+
+def failed_logins_key(login: str, hasher: Hasher) -> Shingle:
+    """Return what counts the logins of an account, in lower case, that failed."""
+    return hasher.octets(ShingleType.ENTITY_RECIPIENTS, _FAILED + _octets(login))
 
 
 def bounce_pairs(

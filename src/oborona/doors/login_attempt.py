@@ -1,0 +1,27 @@
+"""What a mail server tells of somebody who could not log in, and who is told of it."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import msgspec
+
+
+class LoginAttempt(msgspec.Struct, frozen=True, kw_only=True):
+    """Somebody who could not log in."""
+
+    login: str  # as the client gave it
+    address: str = ""  # of the client; empty: not known
+    protocol: str = ""  # of the mail server, such as imap or smtp
+
+
+class LoginObserver(Protocol):
+    """Who is told of logins, and may forbid them."""
+
+    def forbids(self, login: str) -> bool:
+        """Tell whether an account may not log in now."""
+        ...
+
+    async def failed(self, attempt: LoginAttempt) -> bool:
+        """Count a login that failed for its password; tell whether it is counted; never raises."""
+        ...
