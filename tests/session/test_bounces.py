@@ -13,7 +13,7 @@ import msgspec
 import pytest
 
 from oborona.accounts.excess import Excess, check_excess
-from oborona.accounts.limits.heard import bounces_key, unknown_users_key
+from oborona.accounts.limits.reported_counts import bounces_key, unknown_users_key
 from oborona.errors import StoreError
 from oborona.ident import sign
 from oborona.journal.entry import JournalEntry

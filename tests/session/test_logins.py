@@ -11,7 +11,7 @@ import pytest
 
 from oborona.accounts.account import AccountBlock, AccountState
 from oborona.accounts.excess import Excess, check_excess
-from oborona.accounts.limits.heard import failed_logins_key
+from oborona.accounts.limits.reported_counts import failed_logins_key
 from oborona.accounts.sending_account import NoAccounts, SendingAccount
 from oborona.doors.login_attempt import LoginAttempt
 from oborona.errors import StoreError

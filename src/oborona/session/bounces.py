@@ -19,8 +19,8 @@ from typing import Final
 import msgspec
 
 from oborona.accounts.limits.decision import MessageAmounts
-from oborona.accounts.limits.heard import bounce_pairs
 from oborona.accounts.limits.report import report_passed
+from oborona.accounts.limits.reported_counts import bounce_pairs
 from oborona.doors.raw_message import RawMessage
 from oborona.errors import StoreError
 from oborona.feedback.events.message_reference import read_reference

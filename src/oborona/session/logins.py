@@ -11,8 +11,8 @@ from __future__ import annotations
 import logging
 
 from oborona.accounts.account import AccountState
-from oborona.accounts.limits.heard import failed_logins_key
 from oborona.accounts.limits.report import report_passed
+from oborona.accounts.limits.reported_counts import failed_logins_key
 from oborona.doors.login_attempt import LoginAttempt
 from oborona.session.limit_report import hand_over_excesses
 from oborona.session.outgoing_limits import account_of, rule_on_failed_login

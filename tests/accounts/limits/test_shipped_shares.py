@@ -11,9 +11,9 @@ import pytest
 
 from oborona.accounts.directory import AccountDirectory
 from oborona.accounts.limits.decision import MessageAmounts, rule_on_limits
-from oborona.accounts.limits.heard import bounce_pairs
 from oborona.accounts.limits.memory import LimitMemory
 from oborona.accounts.limits.reader import read_limits
+from oborona.accounts.limits.reported_counts import bounce_pairs
 from oborona.accounts.limits.subjects import facts_of, subject_shingle
 from oborona.counters.memory import MemoryCounters
 from oborona.message.delivery_status import FailedRecipient

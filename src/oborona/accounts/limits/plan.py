@@ -7,7 +7,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final, NamedTuple
 
-from oborona.accounts.limits.heard import bounces_key, failed_logins_key, unknown_users_key
+from oborona.accounts.limits.reported_counts import (
+    bounces_key,
+    failed_logins_key,
+    unknown_users_key,
+)
 from oborona.accounts.limits.subjects import subject_shingle
 from oborona.accounts.sending_account import KnownAccounts
 from oborona.message.hashing import Hasher, ShingleType
