@@ -102,7 +102,7 @@ class Duty:
         spammer = site.senders.spammers.get(account)
         spam = account in self.begun
         verdict = IncidentVerdict.SPAM if spam else IncidentVerdict.NOT_SPAM
-        for incident in site.store.incidents(account=account, still_open=True):
+        for incident in site.store.incidents(account=account, closed=False):
             site.store.close_incident(incident.id, verdict, by=BY, note="", now=now)
         if spam and spammer is not None and not spammer.closed:
             spammer.closed = True

@@ -111,6 +111,15 @@ class Account(msgspec.Struct, frozen=True, kw_only=True):
     trust: Trust | None  # in force or over
     block: AccountBlock | None  # in force or over
 
+    @property
+    def customer_id(self) -> str:
+        """Who answers for it; empty: nobody."""
+        return "" if self.customer is None else self.customer.id
+
+    def is_of(self, scope: str) -> bool:
+        """Tell whether it is a customer's; all accounts are of the empty one."""
+        return not scope or self.customer_id == scope
+
     def trusted(self, now: float) -> bool:
         """Tell whether a person's trust is in force at Unix time `now`."""
         return self.trust is not None and self.trust.in_force(now)

@@ -56,7 +56,7 @@ def view_account(path: Path, name: str, *, customer: str, now: float) -> Account
         return None
     with AccountStore(path, make=False) as store:
         account = store.find(name)
-        if account is None or (customer and _customer(account) != customer):
+        if account is None or not account.is_of(customer):
             return None
         return _view(store, account, now)
 
@@ -82,16 +82,12 @@ def view_accounts(path: Path, *, customer: str, after: str, most: int, now: floa
     return AccountsPage(accounts=shown, next=shown[-1].account if len(found) > most else None)
 
 
-def _customer(account: Account) -> str:
-    return "" if account.customer is None else account.customer.id
-
-
 def _view(store: AccountStore, account: Account, now: float) -> AccountView:
     state = account.state(now)
     block = account.block if state is not AccountState.OPEN else None
     return AccountView(
         account=account.id,
-        customer=_customer(account),
+        customer=account.customer_id,
         logins=account.logins,
         state=state,
         reason=block.why if block else "",

@@ -130,20 +130,36 @@ class IncidentStore(AccountStore):
         return found[0] if found else None
 
     def incidents(
-        self, *, account: str | None = None, still_open: bool = False, most: int = -1
+        self,
+        *,
+        account: str | None = None,
+        customer: str | None = None,
+        closed: bool | None = None,
+        before: int | None = None,
+        most: int = -1,
     ) -> list[Incident]:
         """Return incidents, the latest first.
 
         Args:
             account: only its.
-            still_open: only those that nobody has closed.
+            customer: only those of accounts that are his now.
+            closed: only those that are closed, or only those that are not.
+            before: only those whose ids come before it.
             most: at most so many; -1 = all.
         """
-        wanted = ["verdict = ''"] if still_open else []
+        wanted: list[str] = []
         values: list[Any] = []
+        if closed is not None:
+            wanted.append("verdict <> ''" if closed else "verdict = ''")
         if account is not None:
             wanted.append("account = ?")
             values.append(account)
+        if customer is not None:
+            wanted.append("account IN (SELECT id FROM account WHERE customer = ?)")
+            values.append(customer)
+        if before is not None:
+            wanted.append("id < ?")
+            values.append(before)
         where = f"WHERE {' AND '.join(wanted)} " if wanted else ""
         return self._incidents(f"{where}ORDER BY id DESC LIMIT ?", (*values, most))
 

@@ -45,7 +45,7 @@ def list_(
     """List incidents."""
     with open_incidents(context) as store:
         account = None if name is None else account_named(store, name).id
-        found = store.incidents(account=account, still_open=still_open, most=last)
+        found = store.incidents(account=account, closed=False if still_open else None, most=last)
     if as_json:
         for one in found:
             echo_json(incident_object(one))
@@ -78,7 +78,7 @@ def show(context: CliContext, ident: int, as_json: bool) -> None:
         found = incident_named(store, ident)
         actions = store.actions(ident)
     if as_json:
-        echo_json(incident_object(found) | {"actions": msgspec.to_builtins(actions)})
+        echo_json(incident_object(found, actions))
         return
     for line in incident_lines(found, actions):
         echo(plain(line))

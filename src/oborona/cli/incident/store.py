@@ -7,9 +7,11 @@ from typing import Any
 
 import click
 import msgspec
+from msgspec import UNSET, UnsetType
 
 from oborona import state_files
 from oborona.accounts.incidents.incident import Incident, IncidentAction
+from oborona.accounts.incidents.incident_view import staff_view
 from oborona.accounts.incidents.store import IncidentStore
 from oborona.cli.context import CliContext
 from oborona.cli.duration import shown_time
@@ -41,10 +43,12 @@ def incident_named(store: IncidentStore, ident: int) -> Incident:
     return incident
 
 
-def incident_object(incident: Incident) -> dict[str, Any]:
-    """Return an incident as `--json` shows it."""
-    shown: dict[str, Any] = msgspec.to_builtins(incident)
-    return shown | {"idents": [to_text(ident) for ident in incident.idents]}
+def incident_object(
+    incident: Incident, actions: list[IncidentAction] | UnsetType = UNSET
+) -> dict[str, Any]:
+    """Return an incident as `--json` shows it, with its actions where they are given."""
+    shown: dict[str, Any] = msgspec.to_builtins(staff_view(incident, actions))
+    return shown
 
 
 def incident_lines(incident: Incident, actions: list[IncidentAction]) -> list[str]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 
 import click
-import msgspec
 
 from oborona.accounts.incidents.incident import IncidentVerdict
 from oborona.accounts.store.ratings import rate_account
@@ -97,4 +96,4 @@ def _say(context: CliContext, ident: int, told: str, *, as_json: bool) -> None:
     with open_incidents(context) as store:
         found = incident_named(store, ident)
         actions = store.actions(ident)
-    echo_json(incident_object(found) | {"actions": msgspec.to_builtins(actions)})
+    echo_json(incident_object(found, actions))

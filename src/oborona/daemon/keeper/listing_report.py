@@ -96,7 +96,7 @@ class ListingReport:
         try:
             with IncidentStore(self._accounts, make=False) as store:
                 for account in free:
-                    for incident in store.incidents(account=account, still_open=True):
+                    for incident in store.incidents(account=account, closed=False):
                         if (incident.metric, incident.limit) == (LISTED, over[0].list):
                             store.close_incident(
                                 incident.id,

@@ -11,8 +11,6 @@ from typing import Any, Final
 
 import msgspec
 
-from oborona.accounts.account_view import AccountsPage, AccountView
-from oborona.doors.http.accounts import ACCOUNTS, MAX_PAGE, PAGE
 from oborona.doors.http.envelopes import MAX_VALUE
 from oborona.doors.http.logins import ALLOW, LOGINS, REPORT, LoginAnswer, LoginRequest
 from oborona.doors.http.model import (
@@ -22,6 +20,8 @@ from oborona.doors.http.model import (
     ScanRequest,
     VerdictAnswer,
 )
+from oborona.doors.http.openapi_accounts import ACCOUNT_TYPES, account_paths
+from oborona.doors.http.openapi_parts import SCHEMAS, TROUBLE, asked, ref, response, troubles
 
 VERSION: Final = "1.0"  # of /v1, whatever Oborona's is
 _TYPES: Final = (
@@ -32,19 +32,8 @@ _TYPES: Final = (
     ErrorAnswer,
     LoginRequest,
     LoginAnswer,
-    AccountView,
-    AccountsPage,
+    *ACCOUNT_TYPES,
 )
-_AT: Final = "#/components/schemas/"
-_TROUBLE: Final = {
-    400: "It is not what we know, or did not come whole.",
-    401: "No key, or none that is known.",
-    404: "There is none that the key may read, or accounts are not served.",
-    413: "It is too large.",
-    415: "Another type, or compressed.",
-    429: "Too often; Retry-After has the seconds to wait.",
-    503: "Too busy, or no verdict now: come again.",
-}
 _HEADERS: Final = (
     ("IP", "Address of the SMTP client. None: mail of this machine itself.", False),
     ("Hostname", "Its verified host name.", False),
@@ -63,7 +52,7 @@ def document() -> str:
 
 def description() -> dict[str, Any]:
     """Return the description as OpenAPI has it."""
-    _, components = msgspec.json.schema_components(_TYPES, ref_template=f"{_AT}{{name}}")
+    _, components = msgspec.json.schema_components(_TYPES, ref_template=f"{SCHEMAS}{{name}}")
     for schema in components.values():
         schema["description"] = " ".join(schema["description"].split())  # docstrings are wrapped
     return {
@@ -84,11 +73,11 @@ def description() -> dict[str, Any]:
                     "requestBody": {
                         "required": True,
                         "content": {
-                            "application/json": {"schema": _ref(ScanRequest)},
+                            "application/json": {"schema": ref(ScanRequest)},
                             "message/rfc822": {},
                         },
                     },
-                    "responses": _responses(VerdictAnswer, "The verdict."),
+                    "responses": _judged(VerdictAnswer, "The verdict."),
                 }
             },
             "/v1/glance": {
@@ -97,9 +86,9 @@ def description() -> dict[str, Any]:
                     "summary": "Judge a client, a sender or a recipient before there is a message.",
                     "requestBody": {
                         "required": True,
-                        "content": {"application/json": {"schema": _ref(GlanceRequest)}},
+                        "content": {"application/json": {"schema": ref(GlanceRequest)}},
                     },
-                    "responses": _responses(VerdictAnswer, "The verdict."),
+                    "responses": _judged(VerdictAnswer, "The verdict."),
                 }
             },
             LOGINS: {
@@ -108,54 +97,22 @@ def description() -> dict[str, Any]:
                     "summary": "Ask whether somebody may log in, or report that he could not, as "
                     "Dovecot does.",
                     "parameters": [
-                        _asked("command", {"type": "string", "enum": [ALLOW, REPORT]}, "Which.")
+                        asked("command", {"type": "string", "enum": [ALLOW, REPORT]}, "Which.")
                     ],
                     "requestBody": {
                         "required": True,
-                        "content": {"application/json": {"schema": _ref(LoginRequest)}},
+                        "content": {"application/json": {"schema": ref(LoginRequest)}},
                     },
-                    "responses": _responses(LoginAnswer, "Whether he may."),
+                    "responses": _judged(LoginAnswer, "Whether he may."),
                 }
             },
-            ACCOUNTS: {
-                "get": {
-                    "operationId": "accounts",
-                    "summary": "List accounts that the key may read, in the order of their ids.",
-                    "security": [{"bearer": []}],
-                    "parameters": [
-                        _asked("customer", {"type": "string"}, "Only his."),
-                        _asked("after", {"type": "string"}, "`next` of the page before."),
-                        _asked(
-                            "limit",
-                            {"type": "integer", "minimum": 1, "maximum": MAX_PAGE, "default": PAGE},
-                            "Accounts of a page.",
-                        ),
-                    ],
-                    "responses": _read_responses(AccountsPage, "A page of them."),
-                }
-            },
-            f"{ACCOUNTS}/{{login}}": {
-                "get": {
-                    "operationId": "account",
-                    "summary": "Show an account by its id or login.",
-                    "security": [{"bearer": []}],
-                    "parameters": [
-                        {
-                            "name": "login",
-                            "in": "path",
-                            "required": True,
-                            "schema": {"type": "string"},
-                        }
-                    ],
-                    "responses": _read_responses(AccountView, "The account."),
-                }
-            },
+            **account_paths(),
             "/v1/health": {
                 "get": {
                     "operationId": "health",
                     "summary": "Tell whether this is served.",
                     "security": [],
-                    "responses": {"200": _response(HealthAnswer, "It is.")},
+                    "responses": {"200": response(HealthAnswer, "It is.")},
                 }
             },
         },
@@ -163,7 +120,7 @@ def description() -> dict[str, Any]:
             # in which tuples are lists
             "schemas": msgspec.json.decode(msgspec.json.encode(components)),
             "responses": {
-                str(status): _response(ErrorAnswer, why) for status, why in _TROUBLE.items()
+                str(status): response(ErrorAnswer, why) for status, why in TROUBLE.items()
             },
             "securitySchemes": {
                 "bearer": {"type": "http", "scheme": "bearer"},
@@ -183,27 +140,5 @@ def _header(name: str, meaning: str, repeated: bool) -> dict[str, Any]:
     }
 
 
-def _responses(kind: type, meaning: str) -> dict[str, Any]:
-    return {"200": _response(kind, meaning)} | _troubles(*(_TROUBLE.keys() - {404}))
-
-
-def _read_responses(kind: type, meaning: str) -> dict[str, Any]:
-    return {"200": _response(kind, meaning)} | _troubles(400, 401, 404, 429, 503)
-
-
-def _troubles(*statuses: int) -> dict[str, Any]:
-    return {
-        str(status): {"$ref": f"#/components/responses/{status}"} for status in sorted(statuses)
-    }
-
-
-def _asked(name: str, schema: dict[str, Any], meaning: str) -> dict[str, Any]:
-    return {"name": name, "in": "query", "description": meaning, "schema": schema}
-
-
-def _response(kind: type, meaning: str) -> dict[str, Any]:
-    return {"description": meaning, "content": {"application/json": {"schema": _ref(kind)}}}
-
-
-def _ref(kind: type) -> dict[str, str]:
-    return {"$ref": f"{_AT}{kind.__name__}"}
+def _judged(kind: type, meaning: str) -> dict[str, Any]:
+    return {"200": response(kind, meaning)} | troubles(400, 401, 413, 415, 429, 503)

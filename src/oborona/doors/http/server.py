@@ -4,7 +4,7 @@
                                         teach; GET /ping
     POST /v1/scan, /v1/glance           our own; GET /v1/health, /v1/openapi.json
     POST /v1/logins                     as Dovecot asks of an authentication policy server
-    GET /v1/accounts                    for customers' panels, by keys of their own
+    /v1/accounts, /v1/incidents         for panels, by keys of their own (accounts_api.py)
 
     401 no key, or none that is known    429 too often    503 too busy, or no verdict now: come
                                          again
@@ -27,13 +27,12 @@ from typing import Final, NamedTuple
 import msgspec
 from aiohttp import web
 
-from oborona import state_files
 from oborona.config import UnixAddress
 from oborona.doors.context import DoorContext, failure_reply, guard_s, several_stages_guard_s
 from oborona.doors.guard import HandlerGuard
 from oborona.doors.http.access_keys import access_keys
 from oborona.doors.http.account_keys import AccountKeys, account_keys
-from oborona.doors.http.accounts import answer_accounts, is_of_accounts
+from oborona.doors.http.accounts_api import AccountsApi
 from oborona.doors.http.envelopes import EnvelopeHeaders, envelope_of_json
 from oborona.doors.http.learn_request import ReporterUnproved, learn_event
 from oborona.doors.http.logins import LOGINS, MAX_BODY, answer_login
@@ -126,6 +125,7 @@ class ScanHttpServer(WebServer):
         self._max_json = min(int(door.max_body_bytes * JSON_SHARE), at.room.most)
         self._rates = RateLimiter(door.rate, door.burst)
         self._account_keys = account_keys(door)
+        self._accounts_api = AccountsApi(at)
         self._room = at.room
         self._open: Final[dict[str, Callable[[], web.Response]]] = {
             "/ping": _pong,
@@ -154,7 +154,7 @@ class ScanHttpServer(WebServer):
                 if request.method in {"GET", "HEAD"}
                 else error_answer(405, "GET only", Allow="GET, HEAD")
             )
-        if self._account_keys is not None and is_of_accounts(path):
+        if self._account_keys is not None and self._accounts_api.serves(request):
             return await self._accounts(request, self._account_keys)
         handler = self._closed.get(path)
         if handler is None:
@@ -178,18 +178,18 @@ class ScanHttpServer(WebServer):
                 return self._not_taken(error_answer(400, str(error)))
 
     async def _accounts(self, request: web.BaseRequest, keys: AccountKeys) -> web.Response:
-        if request.method not in {"GET", "HEAD"}:
-            return error_answer(405, "GET only", Allow="GET, HEAD")
         refresh_tokens(keys, self._log)
-        key = bearer_token(request)
-        customer = keys.customer(key)
-        if customer is None:
+        shown = bearer_token(request)
+        key = keys.key(shown)
+        if key is None:
             return self._unauthorized()
-        too_often = self._too_often(key)
+        too_often = self._too_often(shown)
         if too_often is not None:
             return too_often
-        answer = await answer_accounts(request, self._at.state / state_files.ACCOUNTS, customer)
-        self._note({400: "broken", 503: "failed"}.get(answer.status, "answered"))
+        answer = await self._accounts_api.answer(request, key)
+        self._note(
+            {400: "broken", 403: "unauthorized", 503: "failed"}.get(answer.status, "answered")
+        )
         return answer
 
     def _unauthorized(self) -> web.Response:

@@ -1,0 +1,103 @@
+"""Accounts, incidents and addresses by HTTP: which request is served by what, and who may ask it.
+
+401 no key, or none that is known          403 a key without the right
+404 what is not there, or not the key's    405 another method
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Awaitable, Callable
+from typing import Final, NamedTuple
+from urllib.parse import unquote
+
+from aiohttp import web
+
+from oborona import state_files
+from oborona.doors.context import DoorContext
+from oborona.doors.http.account_keys import AccountKey
+from oborona.doors.http.account_question import AccountQuestion
+from oborona.doors.http.accounts import answer_account, answer_accounts
+from oborona.doors.http.incidents import answer_incident, answer_incidents
+from oborona.doors.web import error_answer
+from oborona.errors import PeerError, StoreError
+from oborona.telemetry.log import event
+
+ROOT: Final = "/v1/"
+ROOMS: Final = frozenset({"accounts", "incidents"})
+
+log = logging.getLogger("oborona.http")
+
+
+class _Service(NamedTuple):
+    """What serves a path by one method."""
+
+    method: str
+    acts: bool  # the right that it needs; otherwise to read
+    answer: Callable[[AccountQuestion], Awaitable[web.Response]]
+
+
+class AccountsApi:
+    """What a door answers of accounts.
+
+    Args:
+        at: what the worker has for the door.
+    """
+
+    def __init__(self, at: DoorContext) -> None:
+        self._file = at.state / state_files.ACCOUNTS
+
+    @staticmethod
+    def serves(request: web.BaseRequest) -> bool:
+        """Tell whether a path is served here."""
+        return _pieces(request)[0] in ROOMS
+
+    async def answer(self, request: web.BaseRequest, key: AccountKey) -> web.Response:
+        """Answer a request.
+
+        Args:
+            request: whose path is served here.
+            key: that it shows.
+        """
+        room, *pieces = _pieces(request)
+        services = self._services(room, pieces)
+        if not services:
+            return error_answer(404, "there is nothing here")
+        method = "GET" if request.method == "HEAD" else request.method
+        service = next((one for one in services if one.method == method), None)
+        if service is None:
+            allowed = [one.method for one in services]
+            if "GET" in allowed:
+                allowed.append("HEAD")
+            return error_answer(405, f"{' or '.join(allowed)} only", Allow=", ".join(allowed))
+        if not (key.name if service.acts else key.reads):
+            return error_answer(403, f"the key may not {'act' if service.acts else 'read'}")
+        try:
+            names = [unquote(piece, errors="strict") for piece in pieces]
+        except UnicodeError:
+            return error_answer(400, "a name is UTF-8")
+        try:
+            return await service.answer(AccountQuestion(request, names, key, self._file))
+        except PeerError as error:
+            return error_answer(400, str(error))
+        except StoreError as error:
+            event(log, logging.ERROR, "accounts can't be used", error=error)
+            return error_answer(503, "accounts can't be used now", **{"Retry-After": "10"})
+
+    def _services(self, room: str, pieces: list[str]) -> list[_Service]:
+        match room, pieces:
+            case "accounts", []:
+                return [_Service("GET", False, answer_accounts)]
+            case "accounts", [_]:
+                return [_Service("GET", False, answer_account)]
+            case "incidents", []:
+                return [_Service("GET", False, answer_incidents)]
+            case "incidents", [_]:
+                return [_Service("GET", False, answer_incident)]
+        return []
+
+
+def _pieces(request: web.BaseRequest) -> list[str]:
+    """Return what a path has between its slashes; a slash in a name is written %2F."""
+    path = request.rel_url.raw_path
+    return path.removeprefix(ROOT).split("/") if path.startswith(ROOT) else [""]

@@ -1,0 +1,87 @@
+"""The OpenAPI description of accounts, incidents and addresses."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from oborona.accounts.account_view import AccountsPage, AccountView
+from oborona.accounts.incidents.incident_view import IncidentsPage, IncidentView
+from oborona.doors.http.incidents import STATES
+from oborona.doors.http.openapi_parts import response, troubles
+from oborona.doors.http.query import MAX_PAGE, PAGE
+
+ACCOUNT_TYPES: Final = (AccountView, AccountsPage, IncidentView, IncidentsPage)
+_CUSTOMER: Final = ("customer", {"type": "string"}, "Only his.")
+_LIMIT: Final = (
+    "limit",
+    {"type": "integer", "minimum": 1, "maximum": MAX_PAGE, "default": PAGE},
+    "Rows of a page.",
+)
+
+
+def account_paths() -> dict[str, Any]:
+    """Return the paths that keys of accounts open."""
+    return {
+        "/v1/accounts": {
+            "get": _operation(
+                "accounts",
+                "List accounts that the key may read, in the order of their ids.",
+                AccountsPage,
+                _asked(*_CUSTOMER),
+                _asked("after", {"type": "string"}, "`next` of the page before."),
+                _asked(*_LIMIT),
+            )
+        },
+        "/v1/accounts/{login}": {
+            "get": _operation("account", "Show an account.", AccountView, _LOGIN)
+        },
+        "/v1/incidents": {
+            "get": _operation(
+                "incidents",
+                "List incidents of accounts that the key may read, the latest first.",
+                IncidentsPage,
+                _asked("account", {"type": "string"}, "Id or login; only its."),
+                _asked(*_CUSTOMER),
+                _asked("state", {"type": "string", "enum": list(STATES)}, "Only those."),
+                _asked("before", {"type": "integer"}, "`next` of the page before."),
+                _asked(*_LIMIT),
+            )
+        },
+        "/v1/incidents/{id}": {
+            "get": _operation(
+                "incident",
+                "Show an incident.",
+                IncidentView,
+                _in_path("id", {"type": "integer"}, "Of the incident."),
+            )
+        },
+    }
+
+
+def _operation(name: str, summary: str, kind: type, *parameters: dict[str, Any]) -> dict[str, Any]:
+    """Return what reads."""
+    return {
+        "operationId": name,
+        "summary": summary,
+        "security": [{"bearer": []}],
+        "parameters": list(parameters),
+        "responses": {"200": response(kind, "It is here.")}
+        | troubles(400, 401, 403, 404, 429, 503),
+    }
+
+
+def _asked(name: str, schema: dict[str, Any], meaning: str) -> dict[str, Any]:
+    return {"name": name, "in": "query", "description": meaning, "schema": schema}
+
+
+def _in_path(name: str, schema: dict[str, Any], meaning: str) -> dict[str, Any]:
+    return {
+        "name": name,
+        "in": "path",
+        "required": True,
+        "description": meaning,
+        "schema": schema,
+    }
+
+
+_LOGIN: Final = _in_path("login", {"type": "string"}, "Id or login.")
