@@ -10,16 +10,20 @@ from contextlib import suppress
 from oborona.accounts.excess import WrongExcess, check_excess, parse_excess
 from oborona.accounts.import_lines import WrongAccount, parse_account_line
 from oborona.accounts.rating.facts import is_disposable, phone_country
+from oborona.accounts.store.accounts import check_reason
+from oborona.accounts.store.rows import DeedKind
 from oborona.cli.outgoing.queue_listing import (
     EXIM_ID,
     POSTFIX_ID,
     exim_listing,
     postfix_listing,
 )
+from oborona.doors.http.account_orders import order_of
+from oborona.errors import PeerError
 
 
 def told(octets: bytes) -> None:
-    """A line is an account or refused, and so it is an excess.
+    """A line is an account or refused, and so it is an excess, or a reason to ban.
 
     What is taken of an account can be shown in one line, and has facts.
     """
@@ -37,6 +41,9 @@ def told(octets: bytes) -> None:
         excess = parse_excess(octets)
         check_excess(excess)
         assert excess.account.isprintable()
+    with suppress(PeerError):
+        order = order_of(octets, DeedKind.BAN, "", 0.0)
+        check_reason(order.why, order.until)
 
 
 def queued(octets: bytes) -> None:

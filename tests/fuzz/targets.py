@@ -144,7 +144,7 @@ TARGETS: Final[dict[str, Target]] = {
     "proxy": Target(of_doors.proxy, 2_048, _SMTP),
     "http": Target(of_doors.http, 4_096, (b"IP:192.0.2.9\n", b"Rcpt:a@b,c@d\n", b"From:<", b'\n{"raw":"', b'"recipients":["', b'"stage":"sender"', b'"client":{"ip":"', b'"after":null')),
     "opensmtpd": Target(of_doors.opensmtpd, 2_048, (b"filter|0.7|1.5|smtp-in|data-line|ab|7f|", b"report|0.6|1.5|smtp-in|link-auth|ab|", b"\n.", b"\r\n..")),
-    "account": Target(of_accounts.told, 2_048, (b'{"account":"', b'"registration":{"phone":"+49', b'"networks":[{"network":"192.0.2.0/28","role":"', b'"since":1e308', b'"limit":"', b'"window":"hour","value":NaN')),
+    "account": Target(of_accounts.told, 2_048, (b'{"account":"', b'"registration":{"phone":"+49', b'"networks":[{"network":"192.0.2.0/28","role":"', b'"since":1e308', b'"limit":"', b'"window":"hour","value":NaN', b'{"reason":"x","for":"2h","until":')),
     "queue": Target(of_accounts.queued, 2_048, (b'{"queue_name": "hold", "queue_id": "4hG5kz1nYwzB9x", "arrival_time": 1800000000, "sender": "', b'"recipients": [{"address": "', b"1e300", b'"}]}\n', b" 0m   431 1tF3aB-0000Qx-2k <", b"> *** frozen ***\n          ", b"\n\n")),
     "milter": Target(of_wires.milter, 2_048, _MILTER),
     "policy-service": Target(of_wires.policy_service, 2_048, (b"request=smtpd_access_policy\n", b"protocol_state=RCPT\n", b"client_address=", b"sender=", b"recipient=a@b\n", b"\n\n", b"\0")),

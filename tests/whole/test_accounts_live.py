@@ -8,7 +8,7 @@ import contextlib
 import http.client
 import json
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import pytest
 
@@ -22,6 +22,7 @@ WORKERS = 3
 JOE, ANN, BAD = "joe@example.test", "ann@example.test", "bad@example.test"
 JOE_S = {"account": JOE, "customer": {"id": "c17"}}
 KEY = "panel-of-a-customer"
+ACTS = "system-of-the-billing"
 MANY = 24  # connections: each worker has had some
 SLACK_S = 20.0  # a busy machine
 
@@ -29,7 +30,7 @@ SLACK_S = 20.0  # a busy machine
 @pytest.fixture(scope="module")
 def gate(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gate]:
     keys = tmp_path_factory.mktemp("keys") / "panel.keys"
-    keys.write_text(f"{KEY} read c17\n")
+    keys.write_text(f"{KEY} read c17\n{ACTS} act=billing\n")
     settings = {
         "worker.processes": WORKERS,
         "inspector.mode": "live",
@@ -56,8 +57,12 @@ def taken(gate: Gate) -> int:
 
 def in_all_workers(gate: Gate, *words: str) -> None:
     """Run a command, and wait until every worker has taken what it changed."""
+    taken_after(gate, lambda: account(gate, *words))
+
+
+def taken_after(gate: Gate, change: Callable[[], object]) -> None:
     before = taken(gate)
-    account(gate, *words)
+    change()
     eventually(lambda: taken(gate) >= before + WORKERS, SLACK_S)
 
 
@@ -94,10 +99,37 @@ def test_a_customer_s_panel_shows_it_and_nobody_else_s(gate: Gate) -> None:
     assert panel(gate, ANN) == (404, {"error": "there is no such account"})
 
 
+def test_another_system_bans_and_opens_in_every_worker(gate: Gate) -> None:
+    stolen = {"reason": "a password was stolen", "for": "1h"}
+    taken_after(gate, lambda: told(gate, "ban", stolen))
+    assert replies(gate, JOE) == {"550 5.7.1"}
+    assert panel(gate, JOE)[1]["reason"] == "a password was stolen"
+    deed = json.loads(account(gate, "show", JOE, "--json"))["deeds"][-1]
+    assert (deed["what"], deed["by"]) == ("ban", "billing")
+    taken_after(gate, lambda: told(gate, "unban", {"reason": "it was changed"}))
+    assert {reply[:3] for reply in replies(gate, JOE)} == {"250"}
+
+
+def told(gate: Gate, what: str, body: object) -> None:
+    status, answer = asked(gate, "POST", f"/v1/accounts/{JOE}/{what}", ACTS, body)
+    assert (status, answer["done"]) == (200, True), answer
+    status, again = asked(gate, "POST", f"/v1/accounts/{JOE}/{what}", ACTS, body)
+    assert (status, again) == (200, answer), "the same request under the same key"
+
+
 def panel(gate: Gate, login: str) -> tuple[int, dict[str, object]]:
+    return asked(gate, "GET", f"/v1/accounts/{login}", KEY)
+
+
+def asked(
+    gate: Gate, method: str, path: str, key: str, body: object = None
+) -> tuple[int, dict[str, object]]:
     at = str(gate.oborona.setting("doors.http.listen")).removeprefix("inet:")
+    headers = {"Authorization": f"Bearer {key}"}
+    if body is not None:
+        headers |= {"Content-Type": "application/json", "Idempotency-Key": path}
     with contextlib.closing(http.client.HTTPConnection(at, timeout=SLACK_S)) as panel:
-        panel.request("GET", f"/v1/accounts/{login}", headers={"Authorization": f"Bearer {KEY}"})
+        panel.request(method, path, None if body is None else json.dumps(body), headers)
         answer = panel.getresponse()
         return answer.status, json.loads(answer.read())
 

@@ -103,7 +103,7 @@ def parse_account_line(line: bytes) -> AccountRecord:
             contact=shown_text(told.customer.contact),
         ),
         name=shown_text(told.name),
-        since=_moment(told.since, "since"),
+        since=moment_seconds(told.since, "since"),
         networks=tuple(_network(of) for of in told.networks),
         registration=None if told.registration is None else _registration(told.registration),
     )
@@ -126,7 +126,7 @@ def shown_text(text: str) -> str:
 
 def _registration(told: _RegistrationLine) -> Registration:
     return Registration(
-        time=_moment(told.time, "registration.time"),
+        time=moment_seconds(told.time, "registration.time"),
         address=_address(told.address),
         country=_country(told.country),
         mail=shown_text(told.mail),
@@ -144,7 +144,12 @@ def _name(text: str, called: str) -> str:
     return text
 
 
-def _moment(at: Moment, called: str) -> float:
+def moment_seconds(at: Moment, called: str) -> float:
+    """Return the Unix seconds of a moment, which is called so where it is wrong.
+
+    Raises:
+        WrongAccount: it is none, or before 1970 or after 9999.
+    """
     try:
         seconds = at.timestamp() if isinstance(at, datetime) else at
     except (OverflowError, ValueError, OSError):

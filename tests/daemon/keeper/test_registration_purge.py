@@ -11,6 +11,7 @@ import pytest
 from oborona import state_files
 from oborona.accounts.account import Account, AccountRecord, Registration
 from oborona.accounts.store.accounts import AccountStore
+from oborona.accounts.store.answers import GivenAnswer, RepeatKey, answer_once
 from oborona.daemon.keeper.registration_purge import RegistrationPurge
 
 NOW: Final = 1_795_000_000.0
@@ -100,3 +101,14 @@ async def test_trouble_is_said_once_and_over(path: Path, caplog: pytest.LogCaptu
     said = [record.message for record in caplog.records]
     assert said.count("old registrations are not forgotten") == 1
     assert said.count("old registrations are forgotten again") == 1
+
+
+async def test_answers_are_remembered_for_a_day(path: Path) -> None:
+    with AccountStore(path) as store:
+        for number in range(3):
+            key = RepeatKey("shop", "", f"k{number}", b"digest")
+            answer_once(store, key, NOW - number * DAY / 2, lambda: GivenAnswer(b"{}", ""))
+    for days, left in ((30, 2), (0, 1)):  # whether registrations are forgotten or not
+        await RegistrationPurge(path, days, lambda: NOW + (days == 0) * DAY / 2).step()  # noqa: B023
+        with AccountStore(path) as store:
+            assert len(store.rows("SELECT * FROM answer")) == left

@@ -34,6 +34,7 @@ from oborona.stores.followed_store import FollowedStore
 MAX_REASON: Final = 200  # characters: it is told in a line of SMTP
 OF_ACCOUNT: Final = (
     "login", "network", "network_time", "registration", "penalty", "rating_change", "incident", "deed",
+    "answer",
 )  # fmt: skip
 """Tables that go with an account."""
 _BLOCK: Final = (

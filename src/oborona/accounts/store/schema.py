@@ -13,6 +13,7 @@
     deed          what people did to accounts, when and why
     handover      one row: how far the excesses that workers hand over are judged
     queue_hold    messages in the mail server's queue, held because their account is banned
+    answer        what was answered to requests of a day, which do nothing when they come again
     version       one row: how many changes there were that workers follow
 
 WAL with synchronous=FULL: a ban that was confirmed is on the disk.  A damaged file is left where it
@@ -216,6 +217,22 @@ MIGRATIONS: Final = (
         "CREATE INDEX account_changed ON account (changed)",
         # of the latest change that dropped an account: who knows an older one reads all
         "ALTER TABLE version ADD COLUMN dropped INTEGER NOT NULL DEFAULT 0",
+    ),
+    (
+        """
+        CREATE TABLE answer (
+            asker TEXT NOT NULL,
+            customer TEXT NOT NULL,       -- whose accounts the asker is for; empty: all
+            key TEXT NOT NULL,            -- that the asker gave to the request
+            request BLOB NOT NULL,        -- digest of it
+            at REAL NOT NULL,             -- Unix seconds
+            account TEXT NOT NULL,        -- that it is about; empty: several
+            body BLOB NOT NULL,
+            PRIMARY KEY (asker, customer, key)
+        ) WITHOUT ROWID
+        """,
+        "CREATE INDEX answer_at ON answer (at)",
+        "CREATE INDEX answer_account ON answer (account)",
     ),
 )
 

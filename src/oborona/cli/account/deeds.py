@@ -6,15 +6,17 @@ import time
 
 import click
 
-from oborona.accounts.account import AccountBlock, AccountState, Trust
-from oborona.accounts.import_lines import LAST_TIME
-from oborona.accounts.store.accounts import MAX_REASON
-from oborona.cli.account.store import (
-    account_named,
-    account_object,
-    account_or_new,
-    open_accounts,
+from oborona.accounts.account_orders import (
+    BEARING,
+    AccountOrder,
+    WrongOrder,
+    carry_out,
+    order_end,
+    order_reason,
 )
+from oborona.accounts.import_lines import WrongAccount
+from oborona.accounts.store.rows import DeedKind
+from oborona.cli.account.store import account_object, end_without_account, open_accounts
 from oborona.cli.context import CliContext, pass_cli_context
 from oborona.cli.duration import DurationParam, shown_time
 from oborona.cli.invoking_user import invoking_user
@@ -29,9 +31,10 @@ def one_line(_ctx: click.Context, _param: click.Parameter, text: str) -> str:
     Raises:
         click.BadParameter: it can't.
     """
-    if not text.strip() or not text.isprintable() or len(text) > MAX_REASON:
-        raise click.BadParameter(f"one line of printable text, of at most {MAX_REASON} characters")
-    return text.strip()
+    try:
+        return order_reason(text)
+    except WrongOrder as error:
+        raise click.BadParameter(str(error)) from None
 
 
 _json = click.option("--json", "as_json", is_flag=True, help="The account, as one JSON object.")
@@ -57,11 +60,7 @@ def trust(context: CliContext, name: str, reason: str, span: float | None, as_js
 
     Do it once you have talked to the person. NAME is its id or a login of it.
     """
-    now, by = time.time(), invoking_user()
-    word = Trust(by=by, at=now, until=_end(span, now), why=reason)
-    with open_accounts(context) as store:
-        store.trust(account_named(store, name).id, word)
-    _say(context, name, "is trusted", word.until, as_json=as_json)
+    _order(context, name, DeedKind.TRUST, "is trusted", reason, span, as_json=as_json)
 
 
 @click.command()
@@ -71,14 +70,7 @@ def trust(context: CliContext, name: str, reason: str, span: float | None, as_js
 @pass_cli_context
 def untrust(context: CliContext, name: str, reason: str, as_json: bool) -> None:
     """Trust an account no more. NAME is its id or a login of it."""
-    now = time.time()
-    with open_accounts(context) as store:
-        found = account_named(store, name)
-        if not found.trusted(now):
-            click.echo(f"nobody trusts {plain(found.id)}", err=True)
-            click.get_current_context().exit(1)
-        store.untrust(found.id, by=invoking_user(), why=reason, now=now)
-    _say(context, name, "is trusted no more", 0.0, as_json=as_json)
+    _order(context, name, DeedKind.UNTRUST, "is trusted no more", reason, as_json=as_json)
 
 
 @click.command()
@@ -93,7 +85,8 @@ def limit(context: CliContext, name: str, reason: str, span: float, as_json: boo
     Mail that programs of this machine hand in is not put off. NAME is its id or a login of it; a
     login that is no account yet becomes one.
     """
-    _block(context, name, AccountState.LIMITED, reason, span, as_json=as_json)
+    _order(context, name, DeedKind.LIMIT, "is limited", reason, span, as_json=as_json)
+    settle_after(context)
 
 
 @click.command()
@@ -110,7 +103,8 @@ def ban(context: CliContext, name: str, reason: str, span: float | None, as_json
     It is in force within a second, and what it has in the mail server's queue is held. NAME is its
     id or a login of it; a login that is no account yet becomes one.
     """
-    _block(context, name, AccountState.BANNED, reason, span, as_json=as_json)
+    _order(context, name, DeedKind.BAN, "is banned", reason, span, as_json=as_json)
+    settle_after(context)
 
 
 @click.command()
@@ -123,46 +117,41 @@ def unban(context: CliContext, name: str, reason: str, as_json: bool) -> None:
 
     NAME is its id or a login of it.
     """
-    with open_accounts(context) as store:
-        found = account_named(store, name)
-        if store.unblock(found.id, by=invoking_user(), why=reason, now=time.time()) is None:
-            click.echo(f"{plain(found.id)} is open", err=True)
-            click.get_current_context().exit(1)
-    _say(context, name, "is open", 0.0, as_json=as_json)
+    _order(context, name, DeedKind.UNBAN, "is open", reason, as_json=as_json)
     settle_after(context)
 
 
-def _block(
+def _order(
     context: CliContext,
     name: str,
-    state: AccountState,
+    what: DeedKind,
+    said: str,
     reason: str,
-    span: float | None,
+    span: float | None = None,
     *,
     as_json: bool,
 ) -> None:
-    now, until, by = time.time(), _end(span, time.time()), invoking_user()
-    with open_accounts(context, make=True) as store:
-        account = account_or_new(store, name, by=by, now=now)
-        block = AccountBlock(account=account.id, state=state, until=until, why=reason, by=by)
-        store.block(block, now=now)
-    _say(context, name, f"is {state}", block.until, as_json=as_json)
-    settle_after(context)
-
-
-def _end(span: float | None, now: float) -> float:
-    """Return when something ends, Unix seconds; 0 = it does not."""
-    if span is None:
-        return 0.0
-    if not 0 < span < LAST_TIME - now:
-        raise click.BadParameter("must end in the time to come, before the year 10000")
-    return now + span
-
-
-def _say(context: CliContext, name: str, what: str, until: float, *, as_json: bool) -> None:
-    with open_accounts(context) as store:
-        found = account_named(store, name)
+    """Do it, and say so; where there is nothing to do the command ends with status 1."""
+    now, by = time.time(), invoking_user()
+    try:
+        until = 0.0 if span is None else order_end(now + span, now)
+        with open_accounts(context, make=what in BEARING) as store:
+            order = AccountOrder(what=what, by=by, why=reason, until=until)
+            outcome = carry_out(store, name, order, now)
+    except (WrongOrder, WrongAccount) as error:
+        raise click.BadParameter(str(error)) from None
+    if outcome is None:
+        end_without_account(name)
+    found = outcome.account
+    if outcome.new:
+        click.echo(
+            f"{found.id} was no account yet, and is one now: check how it is spelt", err=True
+        )
+    if not outcome.done:
+        told = f"{found.id} is open" if what is DeedKind.UNBAN else f"nobody trusts {found.id}"
+        click.echo(plain(told), err=True)
+        click.get_current_context().exit(1)
     if as_json:
-        echo_json(account_object(found, time.time()))
+        echo_json(account_object(found, now))
         return
-    echo(plain(f"{found.id} {what}{f' until {shown_time(until)}' if until else ''}"))
+    echo(plain(f"{found.id} {said}{f' until {shown_time(until)}' if until else ''}"))

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from contextlib import AbstractContextManager
-from typing import Any, Final
+from typing import Any, Final, NoReturn
 
 import click
 import msgspec
 
 from oborona import state_files
 from oborona.accounts.account import Account
-from oborona.accounts.import_lines import WrongAccount, account_record
 from oborona.accounts.store.accounts import AccountStore
 from oborona.cli.context import CliContext
 from oborona.cli.state_folder import open_store
@@ -37,34 +36,14 @@ def account_named(store: AccountStore, name: str) -> Account:
     """Return an account by its id or login; where there is none, the command ends and says so."""
     account = store.find(name)
     if account is None:
-        click.echo(f"there is no account {name[:100]!r}, nor a login of one", err=True)
-        click.get_current_context().exit(NONE_OF_THAT_NAME)
+        end_without_account(name)
     return account
 
 
-def account_or_new(store: AccountStore, name: str, *, by: str, now: float) -> Account:
-    """Return an account by its id or login; a login that is no account yet becomes one, and that is
-    said on standard error: it may be misspelt.
-
-    Args:
-        store: the file of accounts.
-        name: id or login.
-        by: who asks.
-        now: Unix seconds.
-
-    Raises:
-        click.BadParameter: it can't be a login.
-    """
-    account = store.find(name)
-    if account is not None:
-        return account
-    try:
-        record = account_record(name)
-    except WrongAccount as error:
-        raise click.BadParameter(str(error)) from None
-    store.put([record], by=by, now=now)
-    click.echo(f"{record.id} was no account yet, and is one now: check how it is spelt", err=True)
-    return account_named(store, record.id)
+def end_without_account(name: str) -> NoReturn:
+    """End the command, since there is no account by an id or login, and say so."""
+    click.echo(f"there is no account {name[:100]!r}, nor a login of one", err=True)
+    click.get_current_context().exit(NONE_OF_THAT_NAME)
 
 
 def account_object(account: Account, now: float) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""The keeper forgets what names a person in registrations that are old enough."""
+"""The keeper forgets what names a person in old registrations, and what was answered long ago."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from oborona.accounts.store.accounts import AccountStore
+from oborona.accounts.store.answers import forget_answers
 from oborona.accounts.store.registrations import forget_registrations
 from oborona.telemetry.log import event
 from oborona.telemetry.trouble import TroubleNotice
@@ -44,13 +45,16 @@ class RegistrationPurge:
 
     async def step(self) -> None:
         """Forget what is due now; trouble is said once."""
-        if not self._days or not self._accounts.exists():
+        if not self._accounts.exists():
             return
         with self._trouble.noted():
             await asyncio.to_thread(self._forget)
 
     def _forget(self) -> None:
+        now, forgotten = self._clock(), 0
         with AccountStore(self._accounts, make=False) as store:
-            forgotten = forget_registrations(store, self._clock() - self._days * DAY_S)
+            forget_answers(store, now)
+            if self._days:
+                forgotten = forget_registrations(store, now - self._days * DAY_S)
         if forgotten:
             event(log, logging.INFO, "old registrations are forgotten", number=forgotten)

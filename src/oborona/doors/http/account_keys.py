@@ -34,7 +34,7 @@ class AccountKeys(AccessTokens):
         return None if line is None else _account_key(line)
 
     def _split(self, line: str, number: int) -> tuple[str, str]:
-        key, _, rest = line.partition(" ")
+        key, rest = (*line.split(None, 1), "", "")[:2]
         if _account_key(rest) is None:
             raise ConfigError(
                 f"a line is a key, its rights ({READ}, {ACT}NAME, or {READ},{ACT}NAME; a name has at"

@@ -14,8 +14,10 @@ from urllib.parse import unquote
 from aiohttp import web
 
 from oborona import state_files
+from oborona.accounts.account_orders import ORDERS
 from oborona.doors.context import DoorContext
 from oborona.doors.http.account_keys import AccountKey
+from oborona.doors.http.account_orders import answer_order
 from oborona.doors.http.account_question import AccountQuestion
 from oborona.doors.http.accounts import answer_account, answer_accounts
 from oborona.doors.http.incidents import answer_incident, answer_incidents
@@ -52,12 +54,21 @@ class AccountsApi:
         """Tell whether a path is served here."""
         return _pieces(request)[0] in ROOMS
 
-    async def answer(self, request: web.BaseRequest, key: AccountKey) -> web.Response:
+    async def answer(
+        self,
+        request: web.BaseRequest,
+        key: AccountKey,
+        read: Callable[[int], Awaitable[bytes]],
+    ) -> web.Response:
         """Answer a request.
 
         Args:
             request: whose path is served here.
             key: that it shows.
+            read: returns its body, of at most so many octets.
+
+        Raises:
+            BodyRefused: its body is not taken.
         """
         room, *pieces = _pieces(request)
         services = self._services(room, pieces)
@@ -77,7 +88,7 @@ class AccountsApi:
         except UnicodeError:
             return error_answer(400, "a name is UTF-8")
         try:
-            return await service.answer(AccountQuestion(request, names, key, self._file))
+            return await service.answer(AccountQuestion(request, names, key, self._file, read))
         except PeerError as error:
             return error_answer(400, str(error))
         except StoreError as error:
@@ -90,6 +101,8 @@ class AccountsApi:
                 return [_Service("GET", False, answer_accounts)]
             case "accounts", [_]:
                 return [_Service("GET", False, answer_account)]
+            case "accounts", [_, what] if what in ORDERS:
+                return [_Service("POST", True, answer_order)]
             case "incidents", []:
                 return [_Service("GET", False, answer_incidents)]
             case "incidents", [_]:

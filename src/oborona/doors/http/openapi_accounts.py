@@ -4,13 +4,24 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from oborona.accounts.account_orders import ORDERS
 from oborona.accounts.account_view import AccountsPage, AccountView
 from oborona.accounts.incidents.incident_view import IncidentsPage, IncidentView
+from oborona.accounts.store.rows import DeedKind
+from oborona.doors.http.account_orders import OrderAnswer, OrderRequest
+from oborona.doors.http.account_question import LONGEST_REPEAT_KEY, REPEAT_KEY
 from oborona.doors.http.incidents import STATES
-from oborona.doors.http.openapi_parts import response, troubles
+from oborona.doors.http.openapi_parts import ref, response, troubles
 from oborona.doors.http.query import MAX_PAGE, PAGE
 
-ACCOUNT_TYPES: Final = (AccountView, AccountsPage, IncidentView, IncidentsPage)
+ACCOUNT_TYPES: Final = (
+    OrderRequest,
+    OrderAnswer,
+    AccountView,
+    AccountsPage,
+    IncidentView,
+    IncidentsPage,
+)
 _CUSTOMER: Final = ("customer", {"type": "string"}, "Only his.")
 _LIMIT: Final = (
     "limit",
@@ -35,6 +46,7 @@ def account_paths() -> dict[str, Any]:
         "/v1/accounts/{login}": {
             "get": _operation("account", "Show an account.", AccountView, _LOGIN)
         },
+        **{f"/v1/accounts/{{login}}/{what}": {"post": _order(what)} for what in ORDERS},
         "/v1/incidents": {
             "get": _operation(
                 "incidents",
@@ -70,6 +82,21 @@ def _operation(name: str, summary: str, kind: type, *parameters: dict[str, Any])
     }
 
 
+def _order(what: DeedKind) -> dict[str, Any]:
+    return {
+        "operationId": what.value,
+        "summary": f"What `oborona account {what}` does; by a key that may act.",
+        "security": [{"bearer": []}],
+        "parameters": [_LOGIN, _REPEAT_KEY],
+        "requestBody": {
+            "required": True,
+            "content": {"application/json": {"schema": ref(OrderRequest)}},
+        },
+        "responses": {"200": response(OrderAnswer, "It is done.")}
+        | troubles(400, 401, 403, 404, 409, 413, 415, 429, 503),
+    }
+
+
 def _asked(name: str, schema: dict[str, Any], meaning: str) -> dict[str, Any]:
     return {"name": name, "in": "query", "description": meaning, "schema": schema}
 
@@ -85,3 +112,9 @@ def _in_path(name: str, schema: dict[str, Any], meaning: str) -> dict[str, Any]:
 
 
 _LOGIN: Final = _in_path("login", {"type": "string"}, "Id or login.")
+_REPEAT_KEY: Final = {
+    "name": REPEAT_KEY,
+    "in": "header",
+    "description": "The same request with it does nothing within a day and is answered as before.",
+    "schema": {"type": "string", "minLength": 1, "maxLength": LONGEST_REPEAT_KEY},
+}

@@ -10,6 +10,7 @@ TROUBLE: Final = {
     401: "No key, or none that is known.",
     403: "The key has not the right to do it.",
     404: "There is none that the key is for, or accounts are not served.",
+    409: "Another request had this Idempotency-Key.",
     413: "It is too large.",
     415: "Another type, or compressed.",
     429: "Too often; Retry-After has the seconds to wait.",

@@ -21,7 +21,7 @@ import math
 import socket
 import time
 from collections.abc import Awaitable, Callable
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Final, NamedTuple
 
 import msgspec
@@ -32,6 +32,7 @@ from oborona.doors.context import DoorContext, failure_reply, guard_s, several_s
 from oborona.doors.guard import HandlerGuard
 from oborona.doors.http.access_keys import access_keys
 from oborona.doors.http.account_keys import AccountKeys, account_keys
+from oborona.doors.http.account_question import BodyRefused
 from oborona.doors.http.accounts_api import AccountsApi
 from oborona.doors.http.envelopes import EnvelopeHeaders, envelope_of_json
 from oborona.doors.http.learn_request import ReporterUnproved, learn_event
@@ -186,11 +187,25 @@ class ScanHttpServer(WebServer):
         too_often = self._too_often(shown)
         if too_often is not None:
             return too_often
-        answer = await self._accounts_api.answer(request, key)
+        with self._room.hold() as reservation:
+            try:
+                answer = await self._accounts_api.answer(
+                    request, key, partial(self._account_body, request, reservation)
+                )
+            except BodyRefused as refused:
+                return self._not_taken(refused.answer)
         self._note(
             {400: "broken", 403: "unauthorized", 503: "failed"}.get(answer.status, "answered")
         )
         return answer
+
+    async def _account_body(
+        self, request: web.BaseRequest, reservation: MemoryReservation, most: int
+    ) -> bytes:
+        body = await read_body(request, most, self.limits.read_s, reservation)
+        if isinstance(body, web.Response):
+            raise BodyRefused(body)
+        return body
 
     def _unauthorized(self) -> web.Response:
         self._note("unauthorized")
