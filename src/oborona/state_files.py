@@ -43,7 +43,7 @@ MOVES: Final = "recheck.db"
 """Delivered copies that were moved or are to be: the keeper and commands."""
 
 ACCOUNTS: Final = "accounts.db"
-"""Accounts, what they may do, ratings and incidents: commands, and the keeper."""
+"""Accounts, what they may do, ratings and incidents: commands, the keeper, and workers by HTTP."""
 EXCESSES: Final = "excesses"
 """Folder of excesses that the inspector has not judged yet: the workers and the keeper."""
 COMPLAINTS_HEARD: Final = "complaints.heard"

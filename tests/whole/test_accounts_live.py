@@ -110,6 +110,18 @@ def test_another_system_bans_and_opens_in_every_worker(gate: Gate) -> None:
     assert {reply[:3] for reply in replies(gate, JOE)} == {"250"}
 
 
+def test_a_shop_tells_accounts_and_they_are_rated_by_the_policy(gate: Gate) -> None:
+    abroad = {"country": "US", "phone": "+49 30 901820"}
+    accounts = [{"account": "shop-1", "registration": abroad}, {"account": 2}]
+    status, answer = asked(gate, "POST", "/v1/accounts", ACTS, accounts)
+    refused = answer.pop("refused")
+    assert (status, answer) == (200, {"new": 1, "changed": 0, "unchanged": 0})
+    assert isinstance(refused, list)
+    assert [one["line"] for one in refused] == [2]
+    assert json.loads(account(gate, "show", "shop-1", "--json"))["rating"] == 85
+    assert asked(gate, "POST", "/v1/accounts", KEY, accounts)[0] == 403
+
+
 def told(gate: Gate, what: str, body: object) -> None:
     status, answer = asked(gate, "POST", f"/v1/accounts/{JOE}/{what}", ACTS, body)
     assert (status, answer["done"]) == (200, True), answer

@@ -277,6 +277,7 @@ class WorkerProcess:
                     note=partial(DOOR.inc, door.name),
                     keep=self._trapping.keep,
                     logins=logins,
+                    policy=lambda: self._policy.current,
                     room=room,
                 )
                 servers.append(await door.start(door_context, door.listener))

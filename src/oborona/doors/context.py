@@ -17,6 +17,7 @@ from oborona.doors.login_attempt import LoginObserver
 from oborona.doors.memory_budget import MemoryBudget
 from oborona.doors.reply import ReplyAction
 from oborona.feedback.events.model import FeedbackEvent
+from oborona.policy.load import Policy
 from oborona.policy.tables import SLOWEST_S
 
 # a transport waits this much longer than a session may take: the session answers first
@@ -52,6 +53,7 @@ class DoorContext(NamedTuple):
         [FeedbackEvent], Awaitable[bool]
     ]  # writes down what somebody says of a message; tells whether it is on the disk
     logins: LoginObserver  # is told of logins that fail
+    policy: Callable[[], Policy]  # in force
     room: MemoryBudget  # for messages that come in or are judged
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
+from io import BytesIO
 from pathlib import Path
 
 import msgspec
@@ -98,7 +99,10 @@ async def ask(
     async with (
         at.client() as client,
         client.request(
-            method, URL(f"http://door{path}", encoded=True), data=body, headers=named
+            method,
+            URL(f"http://door{path}", encoded=True),
+            data=body and BytesIO(body),
+            headers=named,
         ) as answer,
     ):
         return answer.status, await answer.read()

@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 from collections import Counter
 from collections.abc import AsyncIterator, Callable
+from functools import cache
 from pathlib import Path
 
 import aiohttp
@@ -24,11 +25,14 @@ from oborona.doors.memory_budget import MemoryBudget
 from oborona.doors.raw_message import RawMessage
 from oborona.doors.reply import SessionReply, VerdictDetails
 from oborona.feedback.events.model import FeedbackEvent
+from oborona.policy.fact_table import SCHEMA
+from oborona.policy.load import Policy, load_policy
 from oborona.session.session import Session
 from oborona.types import Action, Envelope, RuleHit, Stage, Verdict
 from tests.daemon.intake.takings import KEY
 
 LONG_S = 60.0
+ROOT = Path(__file__).resolve().parents[3]
 TOKEN = "0123456789abcdef"
 
 
@@ -54,6 +58,12 @@ async def until(holds: Callable[[], bool]) -> None:
     async with asyncio.timeout(LONG_S):
         while not holds():  # noqa: ASYNC110
             await asyncio.sleep(0.01)
+
+
+@cache
+def shipped_policy() -> Policy:
+    """Return the policy as it ships."""
+    return load_policy(ROOT / "etc/policy.d", SCHEMA)
 
 
 def _no_asker() -> DnsAsker:
@@ -137,6 +147,7 @@ class Sittings:
             note=self._note,
             keep=self._keep,
             logins=self,
+            policy=shipped_policy,
             room=MemoryBudget(self.settings.worker.max_bodies_bytes),
         )
 

@@ -224,7 +224,7 @@ async def test_without_keys_or_accounts_there_is_nothing(open_folder: Path) -> N
         assert (await get(at, "/v1/accounts/joe"))[0] == 404
         assert (await get(at, "/v1/accounts"))[1] == b'{"accounts":[],"next":null}\n'
         assert not (open_folder / state_files.ACCOUNTS).exists()
-        status, _ = await at.post("/v1/accounts", {}, {"Authorization": f"Bearer {ALL}"})
+        status, _ = await at.post("/v1/accounts/joe", {}, {"Authorization": f"Bearer {ALL}"})
         assert status == 405
 
 

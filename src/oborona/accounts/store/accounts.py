@@ -73,7 +73,7 @@ class AccountStore(FollowedStore):
             How many of them are new.
 
         Raises:
-            StoreError: a login or network is another account's; nothing is done.
+            NameTaken: a login or network is another account's; nothing is done.
         """
         new = 0
         with self.changing():

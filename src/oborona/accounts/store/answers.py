@@ -10,7 +10,7 @@ Source: draft-ietf-httpapi-idempotency-key-header.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, TypeVar
 
 from oborona.accounts.store.accounts import AccountStore
 
@@ -38,12 +38,12 @@ class RepeatKeyReused(Exception):  # noqa: N818 - reads as what happened
     """Another request came under the same key."""
 
 
+_Given = TypeVar("_Given", bound=GivenAnswer | None)
+
+
 def answer_once(
-    store: AccountStore,
-    key: RepeatKey | None,
-    now: float,
-    answer: Callable[[], GivenAnswer | None],
-) -> GivenAnswer | None:
+    store: AccountStore, key: RepeatKey | None, now: float, answer: Callable[[], _Given]
+) -> _Given | GivenAnswer:
     """Do what is asked, unless it was done within a day; all of it or nothing.
 
     Args:

@@ -22,11 +22,15 @@ _PUT: Final = (
 )
 
 
+class NameTaken(StoreError):  # noqa: N818 - what was found
+    """A login or network is another account's."""
+
+
 def put_record(db: sqlite3.Connection, record: AccountRecord, now: float) -> bool:
     """Write down an account; within a transaction. Return whether it is new.
 
     Raises:
-        StoreError: a login or network is another account's.
+        NameTaken: a login or network is another account's.
     """
     known = db.execute("SELECT 1 FROM account WHERE id = ?", (record.id,)).fetchone()
     if record.customer is not None:
@@ -115,6 +119,6 @@ def _own(db: sqlite3.Connection, table: str, rows: Sequence[tuple[str, ...]], ac
             (key,),
         ).fetchone()
         if owner is not None:
-            raise StoreError(f"{table} {key!r} of {account!r} is of {owner[0]!r}")
+            raise NameTaken(f"{table} {key!r} of {account!r} is of {owner[0]!r}")
         marks = ", ".join("?" * (2 + len(rest)))
         db.execute(f"INSERT INTO {table} VALUES ({marks})", (key, account, *rest))  # noqa: S608 - names of ours

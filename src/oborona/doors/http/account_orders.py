@@ -28,10 +28,10 @@ from oborona.accounts.import_lines import Moment, WrongAccount, moment_seconds
 from oborona.accounts.store.accounts import AccountStore
 from oborona.accounts.store.answers import GivenAnswer, RepeatKey, RepeatKeyReused, answer_once
 from oborona.accounts.store.rows import DeedKind
-from oborona.doors.http.account_question import AccountQuestion
+from oborona.doors.http.account_question import AccountQuestion, given_answer, key_reused
 from oborona.doors.http.model import decode_body
 from oborona.doors.http.query import query_of
-from oborona.doors.web import JSON, SERVER, error_answer
+from oborona.doors.web import JSON, error_answer
 from oborona.errors import PeerError
 from oborona.journal.query import parse_span
 from oborona.telemetry.log import event
@@ -96,7 +96,7 @@ async def answer_order(asked: AccountQuestion) -> web.Response:
     except WrongAccount as error:
         raise PeerError(str(error)) from None
     except RepeatKeyReused:
-        return error_answer(409, "another request had this Idempotency-Key")
+        return key_reused()
     if given is None:
         return error_answer(404, "there is no such account")
     if not given.again:
@@ -109,14 +109,6 @@ async def answer_order(asked: AccountQuestion) -> web.Response:
             by=asked.key.name,
         )
     return given_answer(given)
-
-
-def given_answer(given: GivenAnswer) -> web.Response:
-    """Return an answer as it was given, or as it was given before."""
-    headers = {"Content-Type": JSON, "Server": SERVER}
-    if given.again:
-        headers["Idempotency-Replayed"] = "true"
-    return web.Response(body=given.body, headers=headers)
 
 
 def order_of(body: bytes, what: DeedKind, by: str, now: float) -> AccountOrder:

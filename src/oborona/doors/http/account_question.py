@@ -9,9 +9,9 @@ from typing import Final, NamedTuple
 
 from aiohttp import web
 
-from oborona.accounts.store.answers import RepeatKey
+from oborona.accounts.store.answers import GivenAnswer, RepeatKey
 from oborona.doors.http.account_keys import AccountKey
-from oborona.doors.web import error_answer
+from oborona.doors.web import JSON, SERVER, error_answer
 from oborona.errors import PeerError
 
 REPEAT_KEY: Final = "Idempotency-Key"
@@ -74,3 +74,16 @@ class AccountQuestion(NamedTuple):
         path = self.request.rel_url.raw_path.encode()
         digest = hashlib.sha256(b"%d %b\n%b" % (len(path), path, body)).digest()
         return RepeatKey(self.key.name, self.key.customer, text, digest)
+
+
+def given_answer(given: GivenAnswer) -> web.Response:
+    """Return an answer as it was given, or as it was given before."""
+    headers = {"Content-Type": JSON, "Server": SERVER}
+    if given.again:
+        headers["Idempotency-Replayed"] = "true"
+    return web.Response(body=given.body, headers=headers)
+
+
+def key_reused() -> web.Response:
+    """Return the answer to another request under the key of an earlier one."""
+    return error_answer(409, f"another request had this {REPEAT_KEY}")

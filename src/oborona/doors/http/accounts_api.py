@@ -21,6 +21,7 @@ from oborona.doors.http.account_orders import answer_order
 from oborona.doors.http.account_question import AccountQuestion
 from oborona.doors.http.accounts import answer_account, answer_accounts
 from oborona.doors.http.incidents import answer_incident, answer_incidents
+from oborona.doors.http.registrations import RegistrationService
 from oborona.doors.web import error_answer
 from oborona.errors import PeerError, StoreError
 from oborona.telemetry.log import event
@@ -37,6 +38,7 @@ class _Service(NamedTuple):
     method: str
     acts: bool  # the right that it needs; otherwise to read
     answer: Callable[[AccountQuestion], Awaitable[web.Response]]
+    of_all: bool = False  # it is for keys of all customers
 
 
 class AccountsApi:
@@ -48,6 +50,7 @@ class AccountsApi:
 
     def __init__(self, at: DoorContext) -> None:
         self._file = at.state / state_files.ACCOUNTS
+        self._registrations = RegistrationService(lambda: at.policy().account_tests)
 
     @staticmethod
     def serves(request: web.BaseRequest) -> bool:
@@ -83,6 +86,8 @@ class AccountsApi:
             return error_answer(405, f"{' or '.join(allowed)} only", Allow=", ".join(allowed))
         if not (key.name if service.acts else key.reads):
             return error_answer(403, f"the key may not {'act' if service.acts else 'read'}")
+        if service.of_all and key.customer:
+            return error_answer(403, "the key is for one customer alone")
         try:
             names = [unquote(piece, errors="strict") for piece in pieces]
         except UnicodeError:
@@ -98,7 +103,10 @@ class AccountsApi:
     def _services(self, room: str, pieces: list[str]) -> list[_Service]:
         match room, pieces:
             case "accounts", []:
-                return [_Service("GET", False, answer_accounts)]
+                return [
+                    _Service("GET", False, answer_accounts),
+                    _Service("POST", True, self._registrations.answer, of_all=True),
+                ]
             case "accounts", [_]:
                 return [_Service("GET", False, answer_account)]
             case "accounts", [_, what] if what in ORDERS:

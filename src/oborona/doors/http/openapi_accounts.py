@@ -13,10 +13,12 @@ from oborona.doors.http.account_question import LONGEST_REPEAT_KEY, REPEAT_KEY
 from oborona.doors.http.incidents import STATES
 from oborona.doors.http.openapi_parts import ref, response, troubles
 from oborona.doors.http.query import MAX_PAGE, PAGE
+from oborona.doors.http.registrations import JSON_LINES, MOST_REGISTRATIONS, RegistrationAnswer
 
 ACCOUNT_TYPES: Final = (
     OrderRequest,
     OrderAnswer,
+    RegistrationAnswer,
     AccountView,
     AccountsPage,
     IncidentView,
@@ -41,7 +43,8 @@ def account_paths() -> dict[str, Any]:
                 _asked(*_CUSTOMER),
                 _asked("after", {"type": "string"}, "`next` of the page before."),
                 _asked(*_LIMIT),
-            )
+            ),
+            "post": _registrations(),
         },
         "/v1/accounts/{login}": {
             "get": _operation("account", "Show an account.", AccountView, _LOGIN)
@@ -93,6 +96,32 @@ def _order(what: DeedKind) -> dict[str, Any]:
             "content": {"application/json": {"schema": ref(OrderRequest)}},
         },
         "responses": {"200": response(OrderAnswer, "It is done.")}
+        | troubles(400, 401, 403, 404, 409, 413, 415, 429, 503),
+    }
+
+
+def _registrations() -> dict[str, Any]:
+    return {
+        "operationId": "register",
+        "summary": "Tell accounts, as `oborona account import`; by a key of all customers that may "
+        "act.",
+        "security": [{"bearer": []}],
+        "parameters": [_REPEAT_KEY],
+        "requestBody": {
+            "required": True,
+            "description": "Accounts as docs/people/accounts.md has them.",
+            "content": {
+                "application/json": {
+                    "schema": {
+                        "type": "array",
+                        "maxItems": MOST_REGISTRATIONS,
+                        "items": {"type": "object"},
+                    }
+                }
+            }
+            | {kind: {} for kind in JSON_LINES},
+        },
+        "responses": {"200": response(RegistrationAnswer, "What is right of it is written.")}
         | troubles(400, 401, 403, 404, 409, 413, 415, 429, 503),
     }
 

@@ -1,0 +1,146 @@
+"""POST /v1/accounts: registrations as a shop or a panel tells them, as `oborona account import`
+takes them from a file.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Callable
+from io import BytesIO
+from itertools import islice
+from pathlib import Path
+from typing import Final
+
+import msgspec
+from aiohttp import web
+
+from oborona.accounts.registration_import import import_accounts
+from oborona.accounts.store.accounts import AccountStore
+from oborona.accounts.store.answers import GivenAnswer, RepeatKey, RepeatKeyReused, answer_once
+from oborona.config.worker import MIB
+from oborona.doors.http.account_question import (
+    AccountQuestion,
+    BodyRefused,
+    given_answer,
+    key_reused,
+)
+from oborona.doors.http.query import query_of
+from oborona.doors.web import JSON, error_answer
+from oborona.errors import PeerError
+from oborona.policy.account_tests import AccountTests
+from oborona.telemetry.log import event
+
+MAX_REGISTRATIONS: Final = MIB  # octets of a body: of "[1,1,…" comes 30 times as much
+MOST_REGISTRATIONS: Final = 1000  # of a body: they are one transaction, of 0.3 s
+JSON_LINES: Final = ("application/x-ndjson", "application/jsonl")
+
+log = logging.getLogger("oborona.http")
+
+_ARRAY: Final = msgspec.json.Decoder(list[msgspec.Raw])
+
+
+class RefusedRegistration(msgspec.Struct, frozen=True, kw_only=True):
+    """A registration that was left out."""
+
+    line: int  # or place in the array, from 1
+    reason: str
+
+
+class RegistrationAnswer(msgspec.Struct, frozen=True, kw_only=True):
+    """What has become of registrations: how many accounts, and what was left out."""
+
+    new: int
+    changed: int
+    unchanged: int
+    refused: tuple[RefusedRegistration, ...]
+
+
+class RegistrationService:
+    """What takes registrations.
+
+    Args:
+        tests: returns the tests of accounts of the policy in force.
+    """
+
+    def __init__(self, tests: Callable[[], AccountTests]) -> None:
+        self._tests = tests
+
+    async def answer(self, asked: AccountQuestion) -> web.Response:
+        """Write down what is told.
+
+        Raises:
+            PeerError: the request is not what it should be.
+            BodyRefused: so is its body.
+            StoreError: it can't be written.
+        """
+        query_of(asked.request)
+        body = await asked.body(MAX_REGISTRATIONS, JSON, *JSON_LINES)
+        told = registrations(body, lines=asked.request.content_type != JSON)
+        if len(told) > MOST_REGISTRATIONS:
+            raise BodyRefused(error_answer(413, f"more than {MOST_REGISTRATIONS} accounts"))
+        key, by = asked.repeat_key(body), asked.key.name
+        try:
+            given = await asyncio.to_thread(
+                _take, asked.file, told, self._tests(), by, time.time(), key
+            )
+        except RepeatKeyReused:
+            return key_reused()
+        if not given.again:
+            event(log, logging.INFO, "registrations were told", number=len(told), by=by)
+        return given_answer(given)
+
+
+def registrations(body: bytes, *, lines: bool) -> list[tuple[int, bytes]]:
+    """Return what a body tells, a JSON text each, with its line, or its place in an array; of too
+    many as many as show it.
+
+    Args:
+        body: as it came.
+        lines: it has a JSON text a line; otherwise it is an array of them.
+
+    Raises:
+        PeerError: it is no array.
+    """
+    if lines:  # one at a time: a body of line feeds has a million
+        pieces = ((number, line) for number, line in enumerate(BytesIO(body), 1) if line.strip())
+        return list(islice(pieces, MOST_REGISTRATIONS + 1))
+    try:
+        told = _ARRAY.decode(body)
+    except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
+        raise PeerError(str(error) or "is nested too deep") from None
+    return [(number, bytes(raw)) for number, raw in enumerate(told[: MOST_REGISTRATIONS + 1], 1)]
+
+
+def _take(
+    file: Path,
+    told: list[tuple[int, bytes]],
+    tests: AccountTests,
+    by: str,
+    now: float,
+    key: RepeatKey | None,
+) -> GivenAnswer:
+    """Write it down, in a thread: all that is right of it, or nothing."""
+
+    def answer() -> GivenAnswer:
+        refused: list[RefusedRegistration] = []
+        figures = import_accounts(
+            store,
+            told,
+            tests,
+            by=by,
+            now=now,
+            fault=lambda line, why: refused.append(RefusedRegistration(line=line, reason=why)),
+        )
+        refused.sort(key=lambda one: one.line)
+        told_back = RegistrationAnswer(
+            new=figures.new,
+            changed=figures.changed,
+            unchanged=figures.unchanged,
+            refused=tuple(refused),
+        )
+        return GivenAnswer(msgspec.json.encode(told_back) + b"\n", "")
+
+    with AccountStore(file) as store:
+        return answer_once(store, key, now, answer)
