@@ -30,7 +30,7 @@ SLACK_S = 20.0  # a busy machine
 @pytest.fixture(scope="module")
 def gate(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gate]:
     keys = tmp_path_factory.mktemp("keys") / "panel.keys"
-    keys.write_text(f"{KEY} read c17\n{ACTS} act=billing\n")
+    keys.write_text(f"{KEY} read c17\n{ACTS} read,act=billing\n")
     settings = {
         "worker.processes": WORKERS,
         "inspector.mode": "live",
@@ -120,6 +120,19 @@ def test_a_shop_tells_accounts_and_they_are_rated_by_the_policy(gate: Gate) -> N
     assert [one["line"] for one in refused] == [2]
     assert json.loads(account(gate, "show", "shop-1", "--json"))["rating"] == 85
     assert asked(gate, "POST", "/v1/accounts", KEY, accounts)[0] == 403
+
+
+def test_an_address_is_told_of_with_what_the_workers_counted(gate: Gate) -> None:
+    gate.send("9.3.0.7", sender=ANN, login=ANN, submission=True)
+
+    def counted() -> bool:
+        status, found = asked(gate, "GET", "/v1/addresses/9.3.0.7", ACTS)
+        assert status == 200, found
+        assert isinstance(found["counted"], dict)
+        return int(found["counted"]["seen"]) > 0
+
+    eventually(counted, SLACK_S)
+    assert asked(gate, "GET", "/v1/addresses/9.3.0.7", KEY)[0] == 404
 
 
 def told(gate: Gate, what: str, body: object) -> None:

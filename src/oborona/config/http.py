@@ -41,7 +41,7 @@ class HttpSettings(DoorSettings, frozen=True, kw_only=True):
         Meta(
             pattern=r"\A(/[^\x00-\x1f\x7f]+)?\Z",
             max_length=4096,
-            description="File of the keys of /v1/accounts and /v1/incidents, for customers' panels: "
+            description="File of the keys of /v1/accounts, /v1/incidents and /v1/addresses, for panels: "
             "lines of `KEY RIGHTS` for all accounts, `KEY RIGHTS CUSTOMER` for those of one "
             "customer; rights are `read`, `act=NAME` or `read,act=NAME`, where NAME is who did it. "
             "A change is seen at once. Empty: they are not served.",

@@ -25,6 +25,7 @@ from typing import Final, Protocol
 import uvloop
 
 from oborona import secret, state_files
+from oborona.accounts.addresses.address_report import count_address
 from oborona.accounts.excess_spool import ExcessSpool
 from oborona.accounts.followed_accounts import FollowedAccounts
 from oborona.accounts.time_mark import TimeMark
@@ -278,6 +279,9 @@ class WorkerProcess:
                     keep=self._trapping.keep,
                     logins=logins,
                     policy=lambda: self._policy.current,
+                    count_address=lambda address: count_address(
+                        counters, site.hasher, address, time.time()
+                    ),
                     room=room,
                 )
                 servers.append(await door.start(door_context, door.listener))

@@ -54,6 +54,8 @@ class DoorContext(NamedTuple):
     ]  # writes down what somebody says of a message; tells whether it is on the disk
     logins: LoginObserver  # is told of logins that fail
     policy: Callable[[], Policy]  # in force
+    # returns what was counted of an address's messages in two weeks, by metric
+    count_address: Callable[[str], Awaitable[dict[str, int]]]
     room: MemoryBudget  # for messages that come in or are judged
 
 

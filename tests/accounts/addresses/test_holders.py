@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import tempfile
+from ipaddress import ip_address, ip_network
 from pathlib import Path
+
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
 
 from oborona.accounts.account import AccountNetwork, AccountRecord, Customer
 from oborona.accounts.addresses.account_networks import AccountNetworks
@@ -13,6 +18,7 @@ from oborona.accounts.incidents.store import IncidentStore
 from oborona.accounts.inspector.decision import InspectorRules
 from oborona.accounts.inspector.inspector import Inspector
 from oborona.policy.account_tests import AccountTests
+from oborona.reputation.networks import plain
 
 NOW = 1_800_000_000.0
 
@@ -67,3 +73,31 @@ def test_an_open_incident_is_among_those_told_however_many_came_after_it(tmp_pat
             store.close_incident(ident, verdict, by="test", note="", now=NOW)
         found = [one.id for one in incidents_at(store, "9.1.0.7", 10)]
     assert found == [1, *range(12, 3, -1)]
+
+
+def around(address: str) -> st.SearchStrategy[str]:
+    bits = ip_address(address).max_prefixlen
+    return st.integers(0, bits).map(lambda some: str(ip_network((address, some), strict=False)))
+
+
+@settings(max_examples=40)
+@given(
+    st.ip_addresses().map(str),
+    st.lists(st.ip_addresses().map(str), max_size=3),
+    st.data(),
+)
+def test_whoever_has_a_network_around_an_address_has_it(
+    address: str, others: list[str], data: st.DataObject
+) -> None:
+    at = plain(address)
+    assume(at is not None)
+    networks = {data.draw(around(one)) for one in (address, *others)}
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        IncidentStore(Path(folder, "accounts.db")) as store,
+    ):
+        store.put(
+            [record(f"a{number}", one) for number, one in enumerate(networks)], by="test", now=NOW
+        )
+        found = {one.network for one in holders(store, address)}
+    assert found == {one for one in networks if at in ip_network(one)}

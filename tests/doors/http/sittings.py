@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import time
 from collections import Counter
 from collections.abc import AsyncIterator, Callable
 from functools import cache
@@ -12,10 +13,12 @@ from pathlib import Path
 import aiohttp
 import msgspec
 
+from oborona.accounts.addresses.address_report import count_address
 from oborona.config import load_settings
 from oborona.config.address import UnixAddress
+from oborona.counters.memory import MemoryCounters
 from oborona.daemon import sockets
-from oborona.dns import DnsAsker
+from oborona.dns import DnsAnswer, DnsAsker, DnsType
 from oborona.doors.context import DoorContext
 from oborona.doors.guard import NO_ANSWER
 from oborona.doors.http.access_keys import access_keys
@@ -25,6 +28,7 @@ from oborona.doors.memory_budget import MemoryBudget
 from oborona.doors.raw_message import RawMessage
 from oborona.doors.reply import SessionReply, VerdictDetails
 from oborona.feedback.events.model import FeedbackEvent
+from oborona.message.hashing import Hasher
 from oborona.policy.fact_table import SCHEMA
 from oborona.policy.load import Policy, load_policy
 from oborona.session.session import Session
@@ -66,8 +70,11 @@ def shipped_policy() -> Policy:
     return load_policy(ROOT / "etc/policy.d", SCHEMA)
 
 
-def _no_asker() -> DnsAsker:
-    raise AssertionError("the door itself asks nothing of the DNS")
+class NobodyAsked(DnsAsker):
+    """What stands for the DNS where the door asks nothing of it."""
+
+    async def ask(self, name: str, kind: DnsType) -> DnsAnswer:
+        raise AssertionError(f"{name} was asked")
 
 
 class Sitting(Session):
@@ -129,6 +136,9 @@ class Sittings:
         self.keeps = True
         self.banned: set[str] = set()
         self.attempts: list[LoginAttempt] = []
+        self.policy: Callable[[], Policy] = shipped_policy
+        self.asker: DnsAsker = NobodyAsked()
+        self.counters = MemoryCounters()
         given = {"listen": f"unix:{self.path}", "read_s": LONG_S, "idle_s": LONG_S} | settings
         named = {
             name if "." in name else f"doors.http.{name}": str(value)
@@ -140,14 +150,15 @@ class Sittings:
         return DoorContext(
             settings=self.settings,
             sessions=lambda: Sitting(self),
-            asker=_no_asker,
+            asker=lambda: self.asker,
             name="mx.test",
             state=self.path.parent,
             signing_key=KEY,
             note=self._note,
             keep=self._keep,
             logins=self,
-            policy=shipped_policy,
+            policy=self.policy,
+            count_address=self._count,
             room=MemoryBudget(self.settings.worker.max_bodies_bytes),
         )
 
@@ -205,6 +216,9 @@ class Sittings:
     async def failed(self, attempt: LoginAttempt) -> bool:
         self.attempts.append(attempt)
         return True
+
+    async def _count(self, address: str) -> dict[str, int]:
+        return await count_address(self.counters, Hasher(KEY), address, time.time())
 
     def _note(self, outcome: str) -> None:
         self.notes[outcome] += 1

@@ -16,7 +16,18 @@ from oborona.cli import main
 from tests.doors.http.account_site import BOTH, ITS_READER, READER, ask, door, fill, open_incident
 from tests.doors.http.sittings import Sittings
 
-HIDDEN = (b"HOURLY", b"901", b"202", b"anna", b"a bot", b"Buy now", b"duty", b"rating", b"actions")
+HIDDEN = (
+    b"HOURLY",
+    b":901",
+    b":202",
+    b"901 ",
+    b"anna",
+    b"a bot",
+    b"Buy now",
+    b"duty",
+    b"rating",
+    b"actions",
+)
 
 
 async def listed(at: Sittings, query: str, key: str = READER) -> list[int]:
@@ -70,6 +81,7 @@ async def test_they_are_sorted_out_by_what_is_asked(open_folder: Path) -> None:
         assert await listed(at, "?account=ANN@example.com") == [2]
         assert await listed(at, "?account=sam%2Fx&state=closed") == []
         assert await listed(at, "?customer=c18") == [2]
+        assert await listed(at, "?customer=") == [3, 2, 1], "as accounts are"
         assert await listed(at, "?before=3&state=open") == [2]
 
 

@@ -13,6 +13,7 @@ from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
 from oborona.doors.http.openapi import description, document
 from oborona.doors.reply import ACCEPT, AddHeader, RemoveHeader, SessionReply, refusal_reply
 from oborona.types import Action
+from tests.doors.http.account_site import ACTOR, ITS_READER, READER, ask, door, fill
 from tests.doors.http.sittings import Sittings, judged
 
 SAID = description()
@@ -49,7 +50,7 @@ def test_it_is_json_whose_references_lead_somewhere() -> None:
 def test_each_operation_has_a_name_and_answers_with_words() -> None:
     operations = [one for path in SAID["paths"].values() for one in path.values()]
     names = [one["operationId"] for one in operations]
-    assert len(set(names)) == len(names) == 13
+    assert len(set(names)) == len(names) == 15
     for one in operations:
         assert one["summary"]
         assert "200" in one["responses"]
@@ -113,3 +114,56 @@ async def test_what_is_described_is_what_is_taken(
     path = "/v1/scan" if name == "ScanRequest" else "/v1/glance"
     async with Sittings(open_folder).serving() as door:
         assert ((await door.post(path, body))[0] == 200) == good
+
+
+async def test_answers_of_accounts_are_as_described(open_folder: Path) -> None:
+    fill(open_folder)
+    said = {"Content-Type": "application/json"}
+    for method, path, key, body, name in (
+        ("GET", "/v1/accounts", READER, None, "AccountsPage"),
+        ("GET", "/v1/accounts/joe", READER, None, "AccountView"),
+        ("GET", "/v1/incidents", READER, None, "IncidentsPage"),
+        ("GET", "/v1/incidents", ITS_READER, None, "IncidentsPage"),
+        ("GET", "/v1/incidents/1", READER, None, "IncidentView"),
+        ("GET", "/v1/incidents/1", ITS_READER, None, "IncidentView"),
+        ("GET", "/v1/addresses/10.0.0.1", READER, None, "AddressView"),
+        ("POST", "/v1/accounts/joe/ban", ACTOR, b'{"reason": "x"}', "OrderAnswer"),
+        ("POST", "/v1/accounts", ACTOR, b'[{"account": "a"}, 1]', "RegistrationAnswer"),
+        ("POST", "/v1/accounts", ACTOR, b"[", "ErrorAnswer"),
+        ("POST", "/v1/accounts", READER, b"[]", "ErrorAnswer"),
+        ("GET", "/v1/incidents/99", READER, None, "ErrorAnswer"),
+    ):
+        async with door(open_folder).serving() as at:
+            told = await ask(at, path, key, method=method, body=body, headers=said)
+        validator(name).validate(msgspec.json.decode(told[1]))
+
+
+@pytest.mark.parametrize(
+    ("told", "good"),
+    [
+        ({"reason": "x"}, True),
+        ({"reason": "x", "for": "2h"}, True),
+        ({"reason": "x", "until": 4_000_000_000}, True),
+        ({"reason": "x", "until": "2099-01-01T00:00:00Z"}, True),
+        ({"reason": "x", "until": None, "for": None}, True),
+        ({"reason": "x", "span": "2h"}, False),
+        ({"reason": "x", "by": "anna"}, False),
+        ({"reason": 1}, False),
+        ({"for": "2h"}, False),
+    ],
+)
+async def test_an_order_is_taken_as_it_is_described(
+    open_folder: Path, told: dict[str, object], good: bool
+) -> None:
+    fill(open_folder)
+    assert validator("OrderRequest").is_valid(told) == good
+    async with door(open_folder).serving() as at:
+        answer = await ask(
+            at,
+            "/v1/accounts/joe/ban",
+            ACTOR,
+            method="POST",
+            body=msgspec.json.encode(told),
+            headers={"Content-Type": "application/json"},
+        )
+    assert (answer[0] == 200) == good

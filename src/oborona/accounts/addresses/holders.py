@@ -7,7 +7,7 @@ from ipaddress import ip_network
 import msgspec
 
 from oborona.accounts.incidents.incident import Incident
-from oborona.accounts.incidents.store import IncidentStore
+from oborona.accounts.incidents.store import INCIDENT_COLUMNS, IncidentStore, incident_of
 from oborona.reputation.networks import plain
 
 
@@ -29,15 +29,21 @@ def holders(store: IncidentStore, address: str) -> list[AddressHolder]:
         address: canonical text.
     """
     at = plain(address)
+    if at is None:
+        return []
+    around = [  # networks are told in canonical text: each that may have the address is one
+        str(ip_network((at, bits), strict=False)) for bits in range(at.max_prefixlen + 1)
+    ]
     rows = store.rows(
         "SELECT t.account, ifnull(a.customer, ''), t.network, t.begun, t.ended FROM network_time t"
-        " LEFT JOIN account a ON a.id = t.account ORDER BY t.ended > 0, t.begun DESC",
-        (),
+        " LEFT JOIN account a ON a.id = t.account"
+        " WHERE t.network IN (SELECT value FROM json_each(?))"
+        " ORDER BY t.ended > 0, t.begun DESC",
+        (msgspec.json.encode(around).decode(),),
     )
     return [
         AddressHolder(**dict(zip(AddressHolder.__struct_fields__, row, strict=True)))
         for row in rows
-        if at is not None and at in ip_network(row[2])
     ]
 
 
@@ -50,10 +56,10 @@ def incidents_at(store: IncidentStore, address: str, most: int) -> list[Incident
         address: canonical text.
         most: at most so many.
     """
-    own = {one.account for one in holders(store, address) if not one.ended}
-    found = [
-        one
-        for one in store.incidents()
-        if one.address == address or (one.account in own and not one.address)
-    ]
-    return sorted(found, key=lambda one: one.verdict is not None)[:most]
+    own = [one.account for one in holders(store, address) if not one.ended]
+    rows = store.rows(
+        f"SELECT {INCIDENT_COLUMNS} FROM incident WHERE address = ?1 OR (address = '' AND"  # noqa: S608 - names of columns
+        " account IN (SELECT value FROM json_each(?2))) ORDER BY verdict <> '', id DESC LIMIT ?3",
+        (address, msgspec.json.encode(own).decode(), most),
+    )
+    return [incident_of(row) for row in rows]

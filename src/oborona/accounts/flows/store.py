@@ -164,6 +164,14 @@ class FlowStore(SharedSqliteFile):
             for row in rows
         ]
 
+    def streams_of(self, address: str, since: int) -> int:
+        """Return the streams of an address in the windows that begin at a time or later."""
+        ((total,),) = self.rows(
+            "SELECT total(streams) FROM flow_window WHERE start >= ? AND address = ?",
+            (since, address),
+        )
+        return int(total)
+
     def latest(self, until: float) -> int | None:
         """Return when the last window began, up to a Unix time; None: there is none."""
         ((start,),) = self.rows("SELECT max(start) FROM flow_exporter WHERE start <= ?", (until,))

@@ -137,7 +137,7 @@ def view_incidents(
             account = of.id
         found = store.incidents(
             account=account,
-            customer=scope or customer,
+            customer=scope or customer or None,
             closed=closed,
             before=before,
             most=most + 1,

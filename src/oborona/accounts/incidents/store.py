@@ -25,7 +25,7 @@ HOUR_S: Final = 3600.0
 MOST_EVIDENCE: Final = 16_384  # octets of JSON; what is larger is left out
 MOST_IDENTS: Final = 20
 INSPECTOR: Final = "inspector"
-_COLUMNS: Final = ", ".join(f'"{name}"' for name in Incident.__struct_fields__)
+INCIDENT_COLUMNS: Final = ", ".join(f'"{name}"' for name in Incident.__struct_fields__)
 _ACTION_COLUMNS: Final = ", ".join(IncidentAction.__struct_fields__)
 _STATE_OF: Final = {AccountState.BANNED: ActionKind.BAN, AccountState.LIMITED: ActionKind.LIMIT}
 
@@ -315,7 +315,7 @@ class IncidentStore(AccountStore):
         )
 
     def _incidents(self, where: str, values: tuple[Any, ...]) -> list[Incident]:
-        rows = self.rows(f"SELECT {_COLUMNS} FROM incident {where}", values)  # noqa: S608 - literals
+        rows = self.rows(f"SELECT {INCIDENT_COLUMNS} FROM incident {where}", values)  # noqa: S608 - literals
         return [incident_of(row) for row in rows]
 
     def _actions(self, where: str, values: tuple[Any, ...]) -> list[IncidentAction]:

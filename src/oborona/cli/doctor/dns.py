@@ -10,9 +10,9 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import Final
 
+from oborona.accounts.addresses.list_probe import probe_list
 from oborona.cli.context import CliContext
 from oborona.cli.doctor.report import CheckReport, CheckState
-from oborona.cli.list_probe import probe_list
 from oborona.config import ResolverAddress, Settings, parse_servers
 from oborona.dns import DnsAnswer, DnsAsker, DnsOutcome, DnsType
 from oborona.errors import OboronaError

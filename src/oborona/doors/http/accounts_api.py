@@ -20,6 +20,7 @@ from oborona.doors.http.account_keys import AccountKey
 from oborona.doors.http.account_orders import answer_order
 from oborona.doors.http.account_question import AccountQuestion
 from oborona.doors.http.accounts import answer_account, answer_accounts
+from oborona.doors.http.addresses import AddressService
 from oborona.doors.http.incidents import answer_incident, answer_incidents
 from oborona.doors.http.registrations import RegistrationService
 from oborona.doors.web import error_answer
@@ -27,7 +28,7 @@ from oborona.errors import PeerError, StoreError
 from oborona.telemetry.log import event
 
 ROOT: Final = "/v1/"
-ROOMS: Final = frozenset({"accounts", "incidents"})
+ROOMS: Final = frozenset({"accounts", "addresses", "incidents"})
 
 log = logging.getLogger("oborona.http")
 
@@ -50,6 +51,7 @@ class AccountsApi:
 
     def __init__(self, at: DoorContext) -> None:
         self._file = at.state / state_files.ACCOUNTS
+        self._addresses = AddressService(at)
         self._registrations = RegistrationService(lambda: at.policy().account_tests)
 
     @staticmethod
@@ -111,6 +113,8 @@ class AccountsApi:
                 return [_Service("GET", False, answer_account)]
             case "accounts", [_, what] if what in ORDERS:
                 return [_Service("POST", True, answer_order)]
+            case "addresses", [_]:
+                return [_Service("GET", False, self._addresses.answer)]
             case "incidents", []:
                 return [_Service("GET", False, answer_incidents)]
             case "incidents", [_]:

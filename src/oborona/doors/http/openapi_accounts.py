@@ -6,12 +6,13 @@ from typing import Any, Final
 
 from oborona.accounts.account_orders import ORDERS
 from oborona.accounts.account_view import AccountsPage, AccountView
+from oborona.accounts.addresses.address_report import AddressView
 from oborona.accounts.incidents.incident_view import IncidentsPage, IncidentView
 from oborona.accounts.store.rows import DeedKind
 from oborona.doors.http.account_orders import OrderAnswer, OrderRequest
 from oborona.doors.http.account_question import LONGEST_REPEAT_KEY, REPEAT_KEY
 from oborona.doors.http.incidents import STATES
-from oborona.doors.http.openapi_parts import ref, response, troubles
+from oborona.doors.http.openapi_parts import asked, ref, response, troubles
 from oborona.doors.http.query import MAX_PAGE, PAGE
 from oborona.doors.http.registrations import JSON_LINES, MOST_REGISTRATIONS, RegistrationAnswer
 
@@ -19,6 +20,7 @@ ACCOUNT_TYPES: Final = (
     OrderRequest,
     OrderAnswer,
     RegistrationAnswer,
+    AddressView,
     AccountView,
     AccountsPage,
     IncidentView,
@@ -40,9 +42,9 @@ def account_paths() -> dict[str, Any]:
                 "accounts",
                 "List accounts that the key may read, in the order of their ids.",
                 AccountsPage,
-                _asked(*_CUSTOMER),
-                _asked("after", {"type": "string"}, "`next` of the page before."),
-                _asked(*_LIMIT),
+                asked(*_CUSTOMER),
+                asked("after", {"type": "string"}, "`next` of the page before."),
+                asked(*_LIMIT),
             ),
             "post": _registrations(),
         },
@@ -50,16 +52,24 @@ def account_paths() -> dict[str, Any]:
             "get": _operation("account", "Show an account.", AccountView, _LOGIN)
         },
         **{f"/v1/accounts/{{login}}/{what}": {"post": _order(what)} for what in ORDERS},
+        "/v1/addresses/{address}": {
+            "get": _operation(
+                "address",
+                "Tell whether an address is clean; DNS lists are asked at this moment.",
+                AddressView,
+                _in_path("address", {"type": "string"}, "IPv4 or IPv6."),
+            )
+        },
         "/v1/incidents": {
             "get": _operation(
                 "incidents",
                 "List incidents of accounts that the key may read, the latest first.",
                 IncidentsPage,
-                _asked("account", {"type": "string"}, "Id or login; only its."),
-                _asked(*_CUSTOMER),
-                _asked("state", {"type": "string", "enum": list(STATES)}, "Only those."),
-                _asked("before", {"type": "integer"}, "`next` of the page before."),
-                _asked(*_LIMIT),
+                asked("account", {"type": "string"}, "Id or login; only its."),
+                asked(*_CUSTOMER),
+                asked("state", {"type": "string", "enum": list(STATES)}, "Only those."),
+                asked("before", {"type": "integer"}, "`next` of the page before."),
+                asked(*_LIMIT),
             )
         },
         "/v1/incidents/{id}": {
@@ -124,10 +134,6 @@ def _registrations() -> dict[str, Any]:
         "responses": {"200": response(RegistrationAnswer, "What is right of it is written.")}
         | troubles(400, 401, 403, 404, 409, 413, 415, 429, 503),
     }
-
-
-def _asked(name: str, schema: dict[str, Any], meaning: str) -> dict[str, Any]:
-    return {"name": name, "in": "query", "description": meaning, "schema": schema}
 
 
 def _in_path(name: str, schema: dict[str, Any], meaning: str) -> dict[str, Any]:

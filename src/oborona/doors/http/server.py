@@ -4,7 +4,7 @@
                                         teach; GET /ping
     POST /v1/scan, /v1/glance           our own; GET /v1/health, /v1/openapi.json
     POST /v1/logins                     as Dovecot asks of an authentication policy server
-    /v1/accounts, /v1/incidents         for panels, by keys of their own (accounts_api.py)
+    /v1/accounts, incidents, addresses  for panels, by keys of their own (accounts_api.py)
 
     401 no key, or none that is known    429 too often    503 too busy, or no verdict now: come
                                          again

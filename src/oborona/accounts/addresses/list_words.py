@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Iterable
 from enum import StrEnum
 
 import msgspec
 
-from oborona.cli.list_probe import probe_list
-from oborona.config import Settings
+from oborona.accounts.addresses.list_probe import probe_list
 from oborona.dns import DnsAsker, DnsType
 from oborona.reputation.dnsbl import (
     DnsblFailure,
@@ -21,7 +20,6 @@ from oborona.reputation.dnsbl import (
     read,
 )
 from oborona.reputation.networks import NOWHERE
-from oborona.resolver import open_resolver
 
 
 class AddressState(StrEnum):
@@ -40,21 +38,16 @@ class ListWord(msgspec.Struct, frozen=True, kw_only=True):
     say: str = ""  # in its words; why it is unknown
 
 
-def ask_lists(settings: Settings, lists: Sequence[DnsList], address: str) -> list[ListWord]:
+async def ask_lists(asker: DnsAsker, lists: Iterable[DnsList], address: str) -> list[ListWord]:
     """Return what lists of addresses say of one; lists that have none of its family are left out.
 
     Args:
-        settings: of the site.
-        lists: of the policy.
+        asker: of the DNS.
+        lists: of the policy; those that are off are not asked.
         address: canonical text, of the Internet.
     """
     of_addresses = [one for one in lists if one.enabled and one.of_addresses]
-    return asyncio.run(_all(settings, of_addresses, address))
-
-
-async def _all(settings: Settings, lists: Sequence[DnsList], address: str) -> list[ListWord]:
-    async with open_resolver(settings.dns) as resolver:
-        words = await asyncio.gather(*(_one(one, address, resolver) for one in lists))
+    words = await asyncio.gather(*(_one(one, address, asker) for one in of_addresses))
     return [word for word in words if word is not None]
 
 
