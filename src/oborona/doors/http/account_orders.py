@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
 import time
 from functools import partial
@@ -90,8 +89,9 @@ async def answer_order(asked: AccountQuestion) -> web.Response:
     now = time.time()
     try:
         order = order_of(body, what, asked.key.name, now)
-        given = await asyncio.to_thread(
-            _carry_out, asked.file, name, order, now, asked.key.customer, asked.repeat_key(body)
+        key, scope = asked.repeat_key(body), asked.key.customer
+        given = await asked.queue.work(
+            partial(_carry_out, asked.file, name, order, now, scope, key)
         )
     except WrongAccount as error:
         raise PeerError(str(error)) from None

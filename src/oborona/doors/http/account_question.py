@@ -11,6 +11,7 @@ from aiohttp import web
 
 from oborona.accounts.store.answers import GivenAnswer, RepeatKey
 from oborona.doors.http.account_keys import AccountKey
+from oborona.doors.http.store_queue import StoreQueue
 from oborona.doors.web import JSON, SERVER, error_answer
 from oborona.errors import PeerError
 
@@ -38,6 +39,7 @@ class AccountQuestion(NamedTuple):
     key: AccountKey
     file: Path  # of the accounts; need not exist
     read: Callable[[int], Awaitable[bytes]]  # the body, of at most so many octets
+    queue: StoreQueue  # that work on files waits in
 
     async def body(self, most: int, *kinds: str) -> bytes:
         """Return the body.

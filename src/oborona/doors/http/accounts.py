@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
 import time
+from functools import partial
 
 from aiohttp import web
 
@@ -16,8 +16,8 @@ from oborona.doors.web import error_answer, json_answer
 async def answer_account(asked: AccountQuestion) -> web.Response:
     """Answer what the account of a path is."""
     (name,) = asked.names
-    found = await asyncio.to_thread(
-        view_account, asked.file, name, customer=asked.key.customer, now=time.time()
+    found = await asked.queue.work(
+        partial(view_account, asked.file, name, customer=asked.key.customer, now=time.time())
     )
     if found is None:
         return error_answer(404, "there is no such account")
@@ -34,12 +34,14 @@ async def answer_accounts(asked: AccountQuestion) -> web.Response:
     customer = query.get("customer", scope)
     if scope and customer != scope:
         return error_answer(404, "there is no such customer")
-    page = await asyncio.to_thread(
-        view_accounts,
-        asked.file,
-        customer=customer,
-        after=query.get("after", ""),
-        most=page_size(query),
-        now=time.time(),
+    page = await asked.queue.work(
+        partial(
+            view_accounts,
+            asked.file,
+            customer=customer,
+            after=query.get("after", ""),
+            most=page_size(query),
+            now=time.time(),
+        )
     )
     return json_answer(200, page)

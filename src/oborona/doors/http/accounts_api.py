@@ -23,6 +23,7 @@ from oborona.doors.http.accounts import answer_account, answer_accounts
 from oborona.doors.http.addresses import AddressService
 from oborona.doors.http.incidents import answer_incident, answer_incidents
 from oborona.doors.http.registrations import RegistrationService
+from oborona.doors.http.store_queue import StoreQueue
 from oborona.doors.web import error_answer
 from oborona.errors import PeerError, StoreError
 from oborona.telemetry.log import event
@@ -51,6 +52,7 @@ class AccountsApi:
 
     def __init__(self, at: DoorContext) -> None:
         self._file = at.state / state_files.ACCOUNTS
+        self._queue = StoreQueue()
         self._addresses = AddressService(at)
         self._registrations = RegistrationService(lambda: at.policy().account_tests)
 
@@ -95,7 +97,9 @@ class AccountsApi:
         except UnicodeError:
             return error_answer(400, "a name is UTF-8")
         try:
-            return await service.answer(AccountQuestion(request, names, key, self._file, read))
+            return await service.answer(
+                AccountQuestion(request, names, key, self._file, read, self._queue)
+            )
         except PeerError as error:
             return error_answer(400, str(error))
         except StoreError as error:

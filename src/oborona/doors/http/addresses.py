@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
+from functools import partial
 
 from aiohttp import web
 
@@ -44,7 +45,7 @@ class AddressService:
         if address is None:
             raise PeerError("it is no address")
         text, customer, now = str(address), asked.key.customer, time.time()
-        stored = await asyncio.to_thread(stored_address, self._at.state, text)
+        stored = await asked.queue.work(partial(stored_address, self._at.state, text))
         if customer and not stored.is_of(customer):
             return error_answer(404, "no account has such an address")  # no list is asked
         lists = self._at.policy().dns_lists if public(address) else ()

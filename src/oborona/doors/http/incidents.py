@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
+from functools import partial
 from typing import Final
 
 from aiohttp import web
@@ -22,7 +22,9 @@ async def answer_incident(asked: AccountQuestion) -> web.Response:
     found = (
         None
         if number is None
-        else await asyncio.to_thread(view_incident, asked.file, number, customer=asked.key.customer)
+        else await asked.queue.work(
+            partial(view_incident, asked.file, number, customer=asked.key.customer)
+        )
     )
     if found is None:
         return error_answer(404, "there is no such incident")
@@ -44,15 +46,17 @@ async def answer_incidents(asked: AccountQuestion) -> web.Response:
         raise PeerError("before is the number of an incident")
     if scope and customer not in {None, scope}:
         return error_answer(404, "there is no such customer")
-    page = await asyncio.to_thread(
-        view_incidents,
-        asked.file,
-        scope=scope,
-        account=query.get("account"),
-        customer=customer,
-        closed=STATES[query["state"]] if "state" in query else None,
-        before=before,
-        most=page_size(query),
+    page = await asked.queue.work(
+        partial(
+            view_incidents,
+            asked.file,
+            scope=scope,
+            account=query.get("account"),
+            customer=customer,
+            closed=STATES[query["state"]] if "state" in query else None,
+            before=before,
+            most=page_size(query),
+        )
     )
     if page is None:
         return error_answer(404, "there is no such account")

@@ -4,10 +4,10 @@ takes them from a file.
 
 from __future__ import annotations
 
-import asyncio
 import logging
 import time
 from collections.abc import Callable
+from functools import partial
 from io import BytesIO
 from itertools import islice
 from pathlib import Path
@@ -82,8 +82,8 @@ class RegistrationService:
             raise BodyRefused(error_answer(413, f"more than {MOST_REGISTRATIONS} accounts"))
         key, by = asked.repeat_key(body), asked.key.name
         try:
-            given = await asyncio.to_thread(
-                _take, asked.file, told, self._tests(), by, time.time(), key
+            given = await asked.queue.work(
+                partial(_take, asked.file, told, self._tests(), by, time.time(), key)
             )
         except RepeatKeyReused:
             return key_reused()
