@@ -4,16 +4,24 @@ that a decision is carried out on what Oborona had held, and on nothing else.
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import shlex
 import subprocess
+import time
 from collections.abc import Iterator
 
 import pytest
 from click.testing import CliRunner, Result
 
+from oborona import secret
 from oborona.cli import main
+from oborona.config import load_settings
+from oborona.message.hashing import Hasher
+from oborona.message.unique_pairs import account_place
+from oborona.stores.counters import open_readonly
+from oborona.types import Client, CounterPrefix, Envelope, Metric, Window
 from tests.peers.dns import Zones
 from tests.peers.postfix import Postfix
 from tests.whole.gate import LETTER, Gate, eventually
@@ -99,6 +107,31 @@ def test_a_message_is_let_go_and_another_stays(gate: Gate, postfix: Postfix) -> 
     assert (done.exit_code, done.stdout) == (0, f"{first} let go\n")
     assert queue(postfix)[first] != "hold"
     assert queue(postfix)[second] == "hold"
+
+
+def test_what_was_let_go_speaks_for_where_it_came_from(gate: Gate, postfix: Postfix) -> None:
+    hasher = Hasher(secret.load(gate.oborona.state).shingles)
+    here = Envelope(client=Client(ip="192.0.2.9"), login="traveller@example.test")
+    settings = load_settings(None, {}).settings
+
+    def counted() -> tuple[int, int]:
+        async def row() -> list[list[int]]:
+            with open_readonly(settings, gate.oborona.state) as store:
+                return (
+                    await store.read(account_place(here, hasher), time.time(), CounterPrefix.OUT)
+                )[0]
+
+        fortnight = asyncio.run(row())[Window.FORTNIGHT]
+        return fortnight[Metric.SEEN], fortnight[Metric.SPAM]
+
+    first, second = (send(gate, postfix, SPAM, here.login) for _ in range(2))
+    eventually(lambda: counted() == (2, 2))
+    assert outgoing(gate, postfix, "release", first).exit_code == 0
+    eventually(lambda: counted() == (2, 1))
+    assert outgoing(gate, postfix, "drop", second, "--yes", "--silent").exit_code == 0
+    assert outgoing(gate, postfix, "release", first).exit_code == os.EX_DATAERR
+    time.sleep(1)
+    assert counted() == (2, 1), "each once, and what was thrown away stays"
 
 
 def test_all_of_an_account_is_thrown_away_when_it_is_meant(gate: Gate, postfix: Postfix) -> None:

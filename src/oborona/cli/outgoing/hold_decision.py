@@ -14,6 +14,7 @@ from oborona.cli.context import CliContext, pass_cli_context
 from oborona.cli.outgoing.hold_list import held_lines, postfix_folder
 from oborona.cli.outgoing.hold_queue import HoldDecision, HoldQueue, hold_queue
 from oborona.cli.outgoing.queue_entry import QueueEntry, of_login, queue_entries
+from oborona.cli.outgoing.released_place import clear_places
 from oborona.cli.outgoing.sender_notice import NoticeKind, tell_senders
 from oborona.cli.output import echo
 from oborona.cli.terminal import plain
@@ -48,13 +49,17 @@ def release(
 ) -> None:
     """Let held mail leave: messages by their queue ids, or all of an account.
 
+    It speaks for the address that it came from: from the next day on the account is known there.
+
     It needs root: anybody else is shown the command that root would give, with exit status 77.
     Nothing is done where one of the ids is not held by Oborona. Exit status 1 when something stays
     held.
     """
     queue = hold_queue(folder)
     chosen = _chosen(context, queue, idents, login, whoever=whoever)
-    if len(_carry_out(queue, HoldDecision.RELEASE, chosen)) < len(chosen):
+    gone = _carry_out(queue, HoldDecision.RELEASE, chosen)
+    clear_places(context, gone)
+    if len(gone) < len(chosen):
         click.get_current_context().exit(NOT_DONE)
 
 
