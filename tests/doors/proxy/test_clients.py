@@ -6,16 +6,12 @@ from __future__ import annotations
 
 import asyncio
 import base64
-import datetime as dt
 import ssl
 from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
 import pytest
-from cryptography import x509
-from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import ec
 
 from oborona.types import Client as Judged
 from tests.doors.proxy.scripted import (
@@ -29,6 +25,7 @@ from tests.doors.proxy.scripted import (
     send,
     until,
 )
+from tests.peers.certificate import write_certificate
 
 XCLIENT: Final = "XCLIENT NAME ADDR PORT PROTO HELO LOGIN"
 XFORWARD: Final = "XFORWARD NAME ADDR PORT PROTO HELO IDENT SOURCE"
@@ -278,32 +275,6 @@ async def test_a_turn_without_end_ends_the_connection() -> None:
 def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A certificate for localhost and its key, in one file."""
     return write_certificate(tmp_path_factory.mktemp("certificate") / "both.pem")
-
-
-def write_certificate(path: Path) -> Path:
-    key = ec.generate_private_key(ec.SECP256R1())
-    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "localhost")])
-    now = dt.datetime.now(dt.UTC)
-    made = (
-        x509.CertificateBuilder()
-        .subject_name(name)
-        .issuer_name(name)
-        .public_key(key.public_key())
-        .serial_number(x509.random_serial_number())
-        .not_valid_before(now - dt.timedelta(days=1))
-        .not_valid_after(now + dt.timedelta(days=1))
-        .add_extension(x509.SubjectAlternativeName([x509.DNSName("localhost")]), critical=False)
-        .sign(key, hashes.SHA256())
-    )
-    path.write_bytes(
-        key.private_bytes(
-            serialization.Encoding.PEM,
-            serialization.PrivateFormat.PKCS8,
-            serialization.NoEncryption(),
-        )
-        + made.public_bytes(serialization.Encoding.PEM)
-    )
-    return path
 
 
 async def in_private(client: Client, certificate: Path) -> bytes:
