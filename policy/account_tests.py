@@ -37,7 +37,9 @@ class AccountFacts(msgspec.Struct, frozen=True, kw_only=True):
     registration_phone_country: str | None = None
     registration_mail_domain: str = ""
     registration_mail_disposable: bool = False
+    registration_mail_odd: float | None = None
     registration_user_name: str = ""
+    registration_user_name_odd: float | None = None
     registration_payment: str = ""
     registration_payment_country: str = ""
     registrations_same_network_hour: int = 0
@@ -64,6 +66,11 @@ _INCIDENTS: Final = {
     "listed": "Incidents for addresses of the account that DNS lists had",
 }
 
+_NAMES: Final = {
+    "user_name": "the user name",
+    "mail": "the mail address before its @",
+}
+
 ACCOUNT_SCHEMA: Final = FactSchema(
     facts=(
         Fact(
@@ -88,6 +95,17 @@ ACCOUNT_SCHEMA: Final = FactSchema(
             type=bool,
             stage=Stage.CONNECT,
             doc="Whether the mail address is of a provider of throw-away addresses.",
+        ),
+        *(
+            Fact(
+                name=f"registration.{name}_odd",
+                type=float,
+                stage=Stage.CONNECT,
+                doc=f"Share of usual names that look more like one than {what}: 0.999 where one of "
+                "a thousand is as odd. none: it has fewer than six Latin letters.",
+                optional=True,
+            )
+            for name, what in _NAMES.items()
         ),
         Fact(
             name="registrations.same_network_hour",

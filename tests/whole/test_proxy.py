@@ -21,7 +21,7 @@ import pytest
 
 from oborona.daemon.listeners import DOOR
 from oborona.telemetry.status import read_workers
-from tests.doors.proxy.test_clients import write_certificate
+from tests.peers.certificate import write_certificate
 from tests.peers.dovecot import Dovecot
 from tests.peers.oborona import SETTINGS, Oborona
 from tests.peers.ports import free_port

@@ -9,6 +9,7 @@ from disposable_email_domains import blocklist
 
 from oborona.accounts.account import Account, Registration
 from oborona.accounts.excess import LISTED
+from oborona.accounts.rating.name_letters import oddness
 from oborona.policy.account_tests import AccountFacts
 from oborona.policy.limit_table import LimitCount
 
@@ -42,7 +43,9 @@ def account_facts(
         registration_phone_country=phone_country(told.phone, told.country),
         registration_mail_domain=domain,
         registration_mail_disposable=is_disposable(domain),
+        registration_mail_odd=oddness(told.mail.rpartition("@")[0]),
         registration_user_name=told.user_name,
+        registration_user_name_odd=oddness(told.user_name),
         registration_payment=told.payment,
         registration_payment_country=told.payment_country,
         registrations_same_network_hour=same_network,
