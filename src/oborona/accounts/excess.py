@@ -8,11 +8,15 @@ from typing import Final, Protocol
 
 import msgspec
 
+from oborona.policy.limit_table import LimitCount
+
 LINE_OCTETS: Final = 65_536
 WINDOWS_S: Final = {"recent": 600.0, "hour": 3600.0, "day": 86_400.0, "fortnight": 14 * 86_400.0}
 """Lengths of windows."""
 LISTED: Final = "listed"
 """What is too much where DNS lists have an address of an account."""
+STRANGERS_DO: Final = frozenset({LimitCount.FAILED_LOGINS})
+"""What is too much where others than the account itself did it, as they can to anybody."""
 MOST_NAME: Final = 255  # characters of an account, limit or metric
 LAST_TIME: Final = 253_402_300_800.0  # Unix seconds of the end of the year 9999
 

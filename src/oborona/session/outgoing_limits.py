@@ -101,7 +101,7 @@ async def check_message(
     plan = services.limits.plan(policy)
     if not plan.whole.limits or not policy.outgoing.leaves(envelope):
         return NOTHING_PASSED, reply
-    fresh = await _new_recipients(services, envelope, now) if plan.asks_new else 0
+    fresh = await new_recipients(services, envelope, now) if plan.asks_new else 0
     if reply.answer not in TAKES:
         return LimitRuling(new_recipients=fresh), reply
     adds = MessageAmounts(
@@ -161,8 +161,8 @@ async def rule_on_failed_login(
     return await _ruling(services, wanted, adds, envelope, now)
 
 
-async def _new_recipients(services: SessionServices, envelope: Envelope, now: float) -> int:
-    """Return how many recipients are new; 0 where the counters can't be asked."""
+async def new_recipients(services: SessionServices, envelope: Envelope, now: float) -> int:
+    """Return how many recipients are new; 0 where the counters can't be asked; never raises."""
     try:
         return await count_new_recipients(
             envelope, services.site.hasher, services.site.counters, now

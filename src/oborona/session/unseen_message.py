@@ -11,10 +11,8 @@ from __future__ import annotations
 import asyncio
 from typing import Final
 
-from oborona.accounts.limits.reader import count_new_recipients
 from oborona.doors.raw_message import RawMessage
 from oborona.doors.reply import CONTINUE, SessionReply
-from oborona.errors import StoreError
 from oborona.message.shingles import envelope_shingles
 from oborona.message.unique_pairs import account_pairs
 from oborona.policy.accounting import record_new_recipients, record_unseen
@@ -27,7 +25,7 @@ from oborona.session.judged_message import (
     log_fault,
     publish_verdict,
 )
-from oborona.session.outgoing_limits import account_of, check_message
+from oborona.session.outgoing_limits import account_of, check_message, new_recipients
 from oborona.session.replies import verdict_details
 from oborona.session.services import SessionServices
 from oborona.types import Action, CountedPieces, Envelope, Stage, Verdict
@@ -66,10 +64,11 @@ async def judge_unseen(
     )
     message = RawMessage(raw=b"", headers=(), size=size, truncated=True)
     rests = verdict_details(services, verdict, ident, policy, lines=policy.lines(envelope))
-    fresh = await _new_recipients(services, envelope, now)
     ruling, reply = await check_message(
         services, message, envelope, policy, ident, now, SessionReply(judged=rests)
     )
+    asked = services.limits.plan(policy).asks_new  # then the limits have counted them
+    fresh = ruling.new_recipients if asked else await new_recipients(services, envelope, now)
     judged = JudgedMessage(
         result=verdict,
         policy=policy,
@@ -87,17 +86,7 @@ async def judge_unseen(
     return reply
 
 
-async def _new_recipients(services: SessionServices, envelope: Envelope, now: float) -> int | None:
-    """Return how many recipients are new to the account; None where the counters can't be asked."""
-    try:
-        return await count_new_recipients(
-            envelope, services.site.hasher, services.site.counters, now
-        )
-    except StoreError:  # the limits will say it
-        return None
-
-
-def _count(services: SessionServices, judged: JudgedMessage, fresh: int | None) -> None:
+def _count(services: SessionServices, judged: JudgedMessage, fresh: int) -> None:
     """Count what an envelope tells of a message: by this the next one finds recipients known."""
     envelope, hasher, now = judged.envelope, services.site.hasher, judged.now
     try:

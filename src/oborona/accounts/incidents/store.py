@@ -7,7 +7,7 @@ from typing import Any, Final
 import msgspec
 
 from oborona.accounts.account import Account, AccountBlock, AccountState
-from oborona.accounts.excess import WINDOWS_S, Excess
+from oborona.accounts.excess import STRANGERS_DO, WINDOWS_S, Excess
 from oborona.accounts.incidents.incident import (
     ActionKind,
     ActionState,
@@ -18,13 +18,13 @@ from oborona.accounts.incidents.incident import (
 from oborona.accounts.inspector.decision import IncidentLine, InspectorDecision
 from oborona.accounts.store.accounts import AccountStore
 from oborona.errors import StoreError
-from oborona.policy.limit_table import LimitCount
 
 WEEK_S: Final = 7 * 86_400.0
 HOUR_S: Final = 3600.0
 MOST_EVIDENCE: Final = 16_384  # octets of JSON; what is larger is left out
 MOST_IDENTS: Final = 20
 INSPECTOR: Final = "inspector"
+_STRANGERS_DO: Final = msgspec.json.encode(sorted(STRANGERS_DO)).decode()
 INCIDENT_COLUMNS: Final = ", ".join(f'"{name}"' for name in Incident.__struct_fields__)
 _ACTION_COLUMNS: Final = ", ".join(IncidentAction.__struct_fields__)
 _STATE_OF: Final = {AccountState.BANNED: ActionKind.BAN, AccountState.LIMITED: ActionKind.LIMIT}
@@ -104,8 +104,8 @@ class IncidentStore(AccountStore):
         """
         ((week,),) = self.rows(
             "SELECT count(*) FROM incident WHERE account = ? AND line = 'duty' AND opened > ?"
-            " AND metric <> ?",
-            (account, now - WEEK_S, LimitCount.FAILED_LOGINS),
+            " AND metric NOT IN (SELECT value FROM json_each(?))",
+            (account, now - WEEK_S, _STRANGERS_DO),
         )
         ((bans,),) = self.rows(
             "SELECT count(*) FROM action WHERE kind = 'ban' AND state IN ('done', 'shadow')"

@@ -13,7 +13,7 @@ from ipaddress import ip_address, ip_network
 from typing import Final
 
 from oborona.accounts.account import Account, AccountRecord, NetworkRole
-from oborona.accounts.excess import Excess, check_excess
+from oborona.accounts.excess import STRANGERS_DO, Excess, check_excess
 from oborona.accounts.incidents.store import INSPECTOR, IncidentStore
 from oborona.accounts.inspector.decision import (
     AccountSituation,
@@ -26,10 +26,8 @@ from oborona.accounts.inspector.decision import (
 from oborona.accounts.store.ratings import rate_account
 from oborona.config.inspector import InspectorSettings
 from oborona.policy.account_tests import AccountTests
-from oborona.policy.limit_table import LimitCount
 
 MINUTE_S, HOUR_S = 60.0, 3600.0
-STRANGERS_DO: Final = frozenset({LimitCount.FAILED_LOGINS})
 _DONE: Final = {
     IncidentLine.TRUSTED: "it is trusted",
     IncidentLine.CONFIDENT: "its rating leaves no doubt",
