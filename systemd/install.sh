@@ -11,7 +11,7 @@
 home=/opt/oborona
 command=/usr/local/bin/oborona
 units=/etc/systemd/system
-parts="oborona.service oborona.target oborona-worker.service oborona-writer.service oborona-keeper.service oborona-reader.service oborona-trainer.service oborona-intake.service oborona-flows.service oborona-queue.path oborona-queue.service"
+parts="oborona.service oborona.target oborona-worker.service oborona-writer.service oborona-keeper.service oborona-reader.service oborona-trainer.service oborona-intake.service oborona-flows.service oborona-queue.path oborona-queue.service oborona-hook.path oborona-hook.service"
 
 run_install() {
     umask 022 # the daemon's user reads what root installs
@@ -81,8 +81,8 @@ start_service() {
         exit 78
     }
     say "starting $unit"
-    systemctl enable --quiet $unit oborona-queue.path
-    systemctl start oborona-queue.path
+    systemctl enable --quiet $unit oborona-queue.path oborona-hook.path
+    systemctl start oborona-queue.path oborona-hook.path
     systemctl restart $unit || {
         journalctl --unit 'oborona*' --lines 20 --no-pager --output cat >&2
         exit 1

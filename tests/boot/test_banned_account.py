@@ -11,7 +11,7 @@ import pytest
 
 from tests.boot.machine import Machine
 from tests.boot.mail import STRANGER
-from tests.boot.steps import eventually, needs_machine
+from tests.boot.steps import eventually, follow, needs_machine
 
 EVE: Final = "eve@shop.example"
 ANN: Final = "ann@shop.example"
@@ -119,3 +119,34 @@ def test_a_run_that_fails_is_done_again_until_it_succeeds(machine: Machine) -> N
     eventually(machine, f"[ ! -e {STATE}/queue.due ]")
     eventually(machine, "systemctl show -p Result oborona-queue.service | grep -q success")
     assert machine.run("systemctl is-active oborona-queue.path").strip() == "active"
+
+
+def test_a_command_closes_port_25_for_networks_of_banned_accounts(machine: Machine) -> None:
+    """As the page has it, on a Debian whose packet filter is nftables."""
+    said = follow(machine, "Run a command", "people/incidents.md")
+    assert "/usr/local/sbin/close-port-25" in said, "the doctor has looked at it"
+    networks = '[{"network": "192.0.2.0/28"}, {"network": "2001:db8:7::/48"}]'
+    account = f'{{"account": "eve", "logins": ["{EVE}"], "networks": {networks}}}'
+    machine.run(f"echo '{account}' | oborona account import -")
+    by_the_daemons_user(machine, f"account ban {EVE} --reason stolen")
+    closed = "nft list table inet oborona | grep -o '192.0.2.0/28\\|2001:db8:7::/48' | sort -u"
+    eventually(machine, f'[ "$({closed} | wc -l)" = 2 ]')
+    by_the_daemons_user(machine, f"account unban {EVE} --reason changed")
+    eventually(machine, f'[ -z "$({closed})" ]')
+    by_the_daemons_user(machine, f"account ban {EVE} --for 10s --reason again")
+    eventually(machine, f'[ "$({closed} | wc -l)" = 2 ]')
+    eventually(machine, f'[ -z "$({closed})" ]')  # nobody has opened it: its time was over
+
+    machine.run("nft delete table inet oborona")
+    by_the_daemons_user(machine, f"account ban {EVE} --reason stolen")
+    eventually(machine, "journalctl -u oborona-hook | grep -q 'No such file or directory'")
+    assert machine.run("systemctl is-active oborona-hook.path").strip() == "active"
+    assert "hook command" in machine.ask("oborona doctor | grep FAIL")
+    machine.run("nft -f /etc/nftables.conf")
+    by_the_daemons_user(machine, f"account ban {EVE} --reason 'stolen again'")
+    eventually(machine, f'[ "$({closed} | wc -l)" = 2 ]')
+
+    machine.run("chmod 777 /usr/local/sbin/close-port-25")
+    by_the_daemons_user(machine, f"account unban {EVE} --reason changed")
+    eventually(machine, "journalctl -u oborona-hook | grep -q 'may write to it'")
+    assert machine.run(f"{closed} | wc -l").strip() == "2"

@@ -18,7 +18,8 @@ from oborona.daemon.confinement.egress import ALLOWED
 
 ROOT = Path(__file__).resolve().parents[2]
 QUEUE = ROOT / "systemd/oborona-queue.service"  # root's, and no daemon
-UNITS = sorted(set((ROOT / "systemd").glob("*.service")) - {QUEUE})
+HOOK = ROOT / "systemd/oborona-hook.service"  # so is it
+UNITS = sorted(set((ROOT / "systemd").glob("*.service")) - {QUEUE, HOOK})
 NAMES = [unit.stem for unit in UNITS]
 KINDS = (".service", ".target", ".path")
 PROGRAM = "/usr/local/bin/oborona"
@@ -83,7 +84,7 @@ def test_there_is_a_unit_for_each_process_and_one_for_all() -> None:
 @needs_systemd
 def test_they_verify_without_a_word(installed: Path) -> None:
     units = sorted(path for path in installed.iterdir() if path.suffix in KINDS)
-    assert len(units) == len(UNITS) + 3
+    assert len(units) == len(UNITS) + 5
     found = subprocess.run(
         ["systemd-analyze", "verify", "--man=no", *units],
         capture_output=True,
@@ -113,7 +114,11 @@ def test_a_misspelt_setting_would_be_noticed(installed: Path) -> None:
 
 @needs_systemd
 @pytest.mark.parametrize(
-    ("name", "most"), [*((name, EXPOSURE) for name in NAMES), (QUEUE.stem, EXPOSURE_OF_ROOT)]
+    ("name", "most"),
+    [
+        *((name, EXPOSURE) for name in NAMES),
+        *((unit.stem, EXPOSURE_OF_ROOT) for unit in (QUEUE, HOOK)),
+    ],
 )
 def test_their_exposure_is_low(installed: Path, name: str, most: int) -> None:
     found = subprocess.run(
@@ -336,6 +341,20 @@ def test_the_hand_in_the_queue_is_started_by_the_mark_and_touches_nothing_else()
         "Group", "StateDirectory", "StateDirectoryMode",
         "PrivateUsers",  # root of the machine is meant
         "PrivateNetwork",  # Postfix's tools look for the address of inet_interfaces
+    }  # fmt: skip
+
+
+def test_the_hook_is_started_by_the_mark_and_differs_from_the_queue_in_what_it_reaches() -> None:
+    mark = f"/var/lib/oborona/{state_files.HOOK_DUE}"
+    assert values(HOOK.with_suffix(".path"), "PathExists") == [mark]
+    assert values(HOOK, "ExecStart") == [f"{PROGRAM} incident run-hooks"]
+    assert values(HOOK, "ReadWritePaths") == ["/var/lib/oborona"]
+    assert values(HOOK, "RestartPreventExitStatus") == [str(os.EX_TEMPFAIL)]
+    differs = {name for name, _ in set(settings(HOOK)) ^ set(settings(QUEUE))}
+    assert differs == {
+        "Description", "ExecStart", "RestartPreventExitStatus",
+        "CapabilityBoundingSet", "ReadWritePaths",
+        "IPAddressDeny",  # a command may ask an API
     }  # fmt: skip
 
 

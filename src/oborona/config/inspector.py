@@ -98,3 +98,16 @@ class InspectorSettings(msgspec.Struct, frozen=True, kw_only=True):
             extra={"allowed": 'an absolute path, or ""'},
         ),
     ] = ""
+    hook_command: Annotated[
+        str,
+        Meta(
+            max_length=2000,
+            pattern=r"\A(/[!-~]+( [!-~]+)*)?\Z",
+            description="Program and arguments that hear the same on standard input, without a "
+            "shell. A unit of root's runs them. Empty: none.",
+            extra={"allowed": 'an absolute path, then words with single spaces between, or ""'},
+        ),
+    ] = ""
+    hook_command_s: Annotated[
+        float, Meta(ge=0.1, le=60, description="How long one run of it may take.")
+    ] = 10.0

@@ -9,6 +9,7 @@ import hmac
 from collections.abc import Iterator
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from oborona import state_files
@@ -87,7 +88,7 @@ async def test_another_system_hears_of_a_ban_and_of_its_end_signed_and_once(
         store.unblock("joe", by="anna", why="changed", now=NOW)
         await actions.step()
         assert [body["state"] for body in hook.bodies] == ["banned", "open"]
-        assert hook.bodies[1]["id"] == 2
+        assert hook.bodies[1]["id"] > hook.bodies[0]["id"]
         assert is_signed(hook, 0)
         assert is_signed(hook, 1)
         assert states(store) == ["done", "done"]
@@ -136,6 +137,42 @@ async def test_what_fails_is_tried_again_under_the_same_id_and_people_are_told(
         actions.close()
 
 
+async def test_another_system_hears_when_a_ban_ends_by_itself(
+    tmp_path: Path, store: IncidentStore
+) -> None:
+    now = NOW
+    async with hooked(Hook()) as hook, alarmed() as alarm:
+        actions = AccountActions(tmp_path, alarm, lambda: now, hook=hook.url)
+        store.block(BAN, now=NOW)
+        await actions.step()
+        now = BAN.until - 1
+        await actions.step()
+        assert [body["state"] for body in hook.bodies] == ["banned"]
+        now = BAN.until
+        await actions.step()
+        await actions.step()
+        assert [body["state"] for body in hook.bodies] == ["banned", "open"]
+        assert store.blocked(now) == {}
+        assert [deed.what for deed in store.deeds("joe")] == ["import", "ban"], "nobody did it"
+        actions.close()
+
+
+async def test_a_ban_that_a_person_made_longer_meanwhile_does_not_end(
+    tmp_path: Path, store: IncidentStore
+) -> None:
+    now = NOW
+    async with hooked(Hook()) as hook, alarmed() as alarm:
+        actions = AccountActions(tmp_path, alarm, lambda: now, hook=hook.url)
+        store.block(BAN, now=NOW)
+        await actions.step()
+        store.block(msgspec.structs.replace(BAN, until=0.0), now=NOW)
+        now = BAN.until + 1
+        await actions.step()
+        assert [body["state"] for body in hook.bodies] == ["banned", "banned"]
+        assert store.blocked(now)["joe"].state is AccountState.BANNED
+        actions.close()
+
+
 async def test_without_a_hook_nobody_is_to_be_told(tmp_path: Path, store: IncidentStore) -> None:
     async with alarmed() as alarm:
         actions = AccountActions(tmp_path, alarm, lambda: NOW)
@@ -179,6 +216,7 @@ async def test_an_incident_is_told_and_counted_once_by_whichever_process_lives(
         assert INCIDENTS.value("recipients", "ban") == 1
         done = {action.kind: action.state for action in store.actions(1)}
         assert done.pop(ActionKind.SECOND) is ActionState.SKIPPED, "there is no second line"
+        assert done.pop(ActionKind.COMMAND) is ActionState.SKIPPED, "nor a command"
         assert done == dict.fromkeys(
             (ActionKind.ALERT, ActionKind.BAN, ActionKind.HOOK), ActionState.DONE
         )

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from enum import StrEnum
+from typing import Final
 
 import msgspec
 
 from oborona.accounts.inspector.decision import IncidentLine
+
+FIRST_PAUSE_S, LONGEST_PAUSE_S = 60.0, 3600.0  # after attempts at an action that failed
+TOLD_AFTER: Final = 3  # attempts that failed: people hear of it
 
 
 class IncidentVerdict(StrEnum):
@@ -25,7 +30,8 @@ class ActionKind(StrEnum):
     SECOND = "second"  # an alert for others, unless somebody looks after it by then
     LIMIT = "limit"
     BAN = "ban"
-    HOOK = "hook"  # another system hears what the account may do
+    HOOK = "hook"  # another system hears what the account may do: it is posted
+    COMMAND = "command"  # a command of this machine hears it
 
 
 class ActionState(StrEnum):
@@ -49,10 +55,22 @@ class IncidentAction(msgspec.Struct, frozen=True, kw_only=True):
     wanted_at: float  # Unix seconds
     done_at: float = 0.0
     undone_by: str = ""
-    body: str = ""  # of a hook, JSON
+    body: str = ""  # of a hook or a command, JSON
     attempts: int = 0  # that failed
     retry_at: float = 0.0  # Unix seconds
     answer: str = ""  # of the last attempt that failed
+
+    @property
+    def message(self) -> bytes:
+        """What the other system hears: the body with the action's id, by which it knows what it has
+        had.
+        """
+        return b'{"id":%d,' % self.id + self.body.encode()[1:]
+
+    @property
+    def pause_s(self) -> float:
+        """How long another attempt waits, in seconds, once one more has failed."""
+        return min(math.ldexp(FIRST_PAUSE_S, self.attempts), LONGEST_PAUSE_S)
 
 
 class Incident(msgspec.Struct, frozen=True, kw_only=True):

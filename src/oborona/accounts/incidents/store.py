@@ -27,6 +27,7 @@ INSPECTOR: Final = "inspector"
 _STRANGERS_DO: Final = msgspec.json.encode(sorted(STRANGERS_DO)).decode()
 INCIDENT_COLUMNS: Final = ", ".join(f'"{name}"' for name in Incident.__struct_fields__)
 _ACTION_COLUMNS: Final = ", ".join(IncidentAction.__struct_fields__)
+_OF_STATE: Final = (ActionKind.HOOK, ActionKind.COMMAND)  # whatever made it
 _STATE_OF: Final = {AccountState.BANNED: ActionKind.BAN, AccountState.LIMITED: ActionKind.LIMIT}
 
 
@@ -272,7 +273,7 @@ class IncidentStore(AccountStore):
         taken_back = [
             action
             for action in self._actions("WHERE incident = ? ORDER BY id DESC", (ident,))
-            if (action.state is ActionState.WANTED and action.kind is not ActionKind.HOOK)
+            if (action.state is ActionState.WANTED and action.kind not in _OF_STATE)
             or (action.state is ActionState.DONE and action.kind in _STATE_OF.values())
         ]
         for action in taken_back:

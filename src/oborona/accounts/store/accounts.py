@@ -49,6 +49,7 @@ _BLOCKED: Final = (
     f"SELECT login, {BLOCK_COLUMNS} FROM account JOIN login ON account = id"  # noqa: S608 - literals
     " WHERE state <> 'open' AND (state_until = 0 OR state_until > ?)"
 )
+_ENDS: Final = "SELECT id, state_until FROM account WHERE state <> 'open' AND state_until > 0"
 _CHANGED: Final = f"SELECT {SENDING_COLUMNS} FROM account a WHERE a.changed > ?"  # noqa: S608 - literals
 _ALL: Final = f"SELECT {SENDING_COLUMNS} FROM account a WHERE ? IS NOT NULL"  # noqa: S608 - literals
 
@@ -181,6 +182,20 @@ class AccountStore(FollowedStore):
             self._open(account, now)
             self._log(account, AccountDeed(at=now, by=by, what=DeedKind.UNBAN, why=why))
         return block
+
+    def open_ended(self, now: float) -> float:
+        """Open the accounts whose block is over, and have other systems told.
+
+        Returns:
+            When the next one is over, Unix seconds; infinity: none is by itself.
+        """
+        ends = self.rows(_ENDS)
+        if any(until <= now for _, until in ends):
+            with self.changing():
+                for account, until in self._db.execute(_ENDS).fetchall():
+                    if until <= now:
+                        self._open(account, now)
+        return min((until for _, until in ends if until > now), default=math.inf)
 
     def forget(self, account: str, *, now: float) -> bool:
         """Drop all that is known of an account.

@@ -22,7 +22,7 @@ class HookBody(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def put_hook(db: sqlite3.Connection, account: str, block: AccountBlock | None, now: float) -> None:
-    """Have another system told; within a transaction.
+    """Have other systems told, by a post and by a command; within a transaction.
 
     Args:
         db: of the file of accounts.
@@ -46,12 +46,13 @@ def put_hook(db: sqlite3.Connection, account: str, block: AccountBlock | None, n
     )
     # a later word on an account says it all
     db.execute(
-        "UPDATE action SET state = 'skipped' WHERE target = ? AND kind = 'hook'"
+        "UPDATE action SET state = 'skipped' WHERE target = ? AND kind IN ('hook', 'command')"
         " AND state = 'wanted'",
         (account,),
     )
     incident = None if block is None else block.incident or None
-    db.execute(
-        "INSERT INTO action VALUES (NULL, ?, 'hook', ?, 'wanted', ?, 0, '', ?, 0, 0, '')",
-        (incident, account, now, msgspec.json.encode(body).decode()),
+    written = msgspec.json.encode(body).decode()
+    db.executemany(
+        "INSERT INTO action VALUES (NULL, ?, ?, ?, 'wanted', ?, 0, '', ?, 0, 0, '')",
+        [(incident, kind, account, now, written) for kind in ("hook", "command")],
     )

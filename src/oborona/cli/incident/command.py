@@ -10,6 +10,7 @@ from oborona.accounts.incidents.statistics import LimitFigures, incident_figures
 from oborona.cli.account.store import account_named
 from oborona.cli.context import CliContext, pass_cli_context
 from oborona.cli.duration import shown_time
+from oborona.cli.incident.hook_runs import run_hooks
 from oborona.cli.incident.report import report
 from oborona.cli.incident.store import (
     incident_lines,
@@ -114,7 +115,7 @@ def stats(context: CliContext, days: int, as_json: bool) -> None:
     echo(f"accounts by rating: {_counts(figures.ratings)}")
 
 
-for command in (take, close, undo, report):
+for command in (take, close, undo, report, run_hooks):
     incident.add_command(command)
 
 

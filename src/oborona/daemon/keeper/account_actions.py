@@ -4,6 +4,7 @@ told, and another system is.
     wanted → told → done
            → nobody takes an incident: others are told of it, later
            → the other system fails: again after 1, 2, 4 … 60 minutes; after the third, an alert
+           → a command is to run: somebody who may is asked (`oborona.daemon.keeper.hook_notice`)
 
 Whoever opens an incident writes what is to be done beside it, in the same transaction.  Told is
 what the alarm has taken: it tells alerts of one interval as one (`oborona.daemon.alarm`).  A kill
@@ -23,18 +24,22 @@ from typing import Final
 import msgspec
 
 from oborona import state_files
-from oborona.accounts.incidents.incident import ActionKind, Incident, IncidentAction
+from oborona.accounts.incidents.incident import (
+    TOLD_AFTER,
+    ActionKind,
+    Incident,
+    IncidentAction,
+)
 from oborona.accounts.incidents.store import IncidentStore
 from oborona.daemon.alarm.alarm import AlertDispatcher
 from oborona.daemon.alarm.webhook import DeliveryFailed, post_webhook
+from oborona.daemon.keeper.hook_notice import HookNotice, failing_hook_alert
 from oborona.metrics import Counter
 from oborona.telemetry.alert import Alert, AlertKind
 from oborona.telemetry.log import event
 from oborona.telemetry.trouble import TroubleNotice
 
 HOOK_S: Final = 10.0  # that the other system may take
-FIRST_PAUSE_S, LONGEST_PAUSE_S = 60.0, 3600.0  # after attempts that failed
-TOLD_AFTER: Final = 3  # of them
 LOOK_S: Final = 2.0  # between looks; one that finds nothing new costs 10 microseconds
 INCIDENTS: Final = Counter(
     "oborona_incidents",
@@ -55,6 +60,7 @@ class AccountActions:
         second: tells the second line; None = there is none.
         hook: where the state of accounts is posted; empty = nowhere.
         key: to sign that with; empty = it is not.
+        command: has a command told of it; None = there is none.
     """
 
     def __init__(
@@ -66,6 +72,7 @@ class AccountActions:
         second: AlertDispatcher | None = None,
         hook: str = "",
         key: bytes = b"",
+        command: HookNotice | None = None,
     ) -> None:
         self._path = state / state_files.ACCOUNTS
         self._alarm = alarm
@@ -77,8 +84,9 @@ class AccountActions:
             "nobody is told of incidents", "people are told of incidents again"
         )
         self._second = second
-        self._hook, self._key = hook, key
+        self._hook, self._key, self._command = hook, key, command
         self._retry_at = math.inf  # of the first hook that failed
+        self._ends_at = math.inf  # of the first block that ends by itself
 
     async def run(self) -> None:
         """Do what is wanted, for ever."""
@@ -92,6 +100,8 @@ class AccountActions:
             for action, incident in await asyncio.to_thread(self._wanted):
                 if action.kind is ActionKind.HOOK:
                     await self._post(action)
+                elif action.kind is ActionKind.COMMAND:
+                    await self._ask(action)
                 elif action.kind is ActionKind.SECOND:
                     await self._tell_second(action, incident)
                 elif incident is not None:
@@ -133,20 +143,26 @@ class AccountActions:
         if action.retry_at > now:
             self._retry_at = min(self._retry_at, action.retry_at)
             return
-        body = b'{"id":%d,' % action.id + action.body.encode()[1:]
         try:
-            await post_webhook(self._hook, body, key=self._key, now=now, within_s=HOOK_S)
+            await post_webhook(self._hook, action.message, key=self._key, now=now, within_s=HOOK_S)
         except DeliveryFailed as error:
-            pause_s = min(FIRST_PAUSE_S * 2**action.attempts, LONGEST_PAUSE_S)
-            self._retry_at = min(self._retry_at, now + pause_s)
+            retry_at = now + action.pause_s
+            self._retry_at = min(self._retry_at, retry_at)
             event(log, logging.ERROR, "a hook failed", action=action.id, error=str(error))
             await self._note(
-                partial(IncidentStore.failed, retry_at=now + pause_s), action.id, str(error)[:200]
+                partial(IncidentStore.failed, retry_at=retry_at), action.id, str(error)[:200]
             )
             if action.attempts + 1 == TOLD_AFTER:
-                await self._alarm.raise_(_hook_alert(action, str(error), now))
+                await self._alarm.raise_(failing_hook_alert(action, str(error), now))
             return
         await self._note(IncidentStore.done, action.id, now)
+
+    async def _ask(self, action: IncidentAction) -> None:
+        """Have a command told what an account may do; where there is none, that is that."""
+        if self._command is None:
+            await self._note(IncidentStore.skip, action.id)
+        else:
+            self._retry_at = min(self._retry_at, await self._command.ask(action))
 
     async def _note(self, note: Callable[..., None], *values: object) -> None:
         if self._store is not None:
@@ -160,8 +176,10 @@ class AccountActions:
                 return []
             self._store, self._version = IncidentStore(self._path, make=False), -1
         version = self._store.version()
-        if version == self._version and self._clock() < self._retry_at:
+        now = self._clock()
+        if version == self._version and now < min(self._retry_at, self._ends_at):
             return []
+        self._ends_at = self._store.open_ended(now)
         if self._counted is None:  # those before this process began were counted by the one before
             self._counted = max((one.id for one in self._store.incidents(most=1)), default=0)
         for incident in self._store.after(self._counted):
@@ -174,20 +192,6 @@ class AccountActions:
         ]
         self._version = version
         return found
-
-
-def _hook_alert(action: IncidentAction, error: str, now: float) -> Alert:
-    return Alert(
-        kind=AlertKind.HOOK,
-        title=f"the hook fails: {action.target}",
-        text=(
-            f"What {action.target} may do could not be told to the other system in {TOLD_AFTER}"
-            f" attempts: {error}.\nMail servers that ask Oborona do it all the same; it is tried"
-            f" again.\n"
-        ),
-        time=now,
-        evidence={"account": action.target, "action": action.id},
-    )
 
 
 def alert_of(incident: Incident) -> Alert:

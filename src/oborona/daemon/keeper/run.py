@@ -117,6 +117,7 @@ async def _act_on_incidents(
     from oborona.daemon.alarm.alarm import AlertDispatcher, open_alarm, read_key  # noqa: PLC0415
     from oborona.daemon.keeper.account_actions import AccountActions  # noqa: PLC0415
     from oborona.daemon.keeper.excess_judge import ExcessJudge  # noqa: PLC0415
+    from oborona.daemon.keeper.hook_notice import HookNotice  # noqa: PLC0415
     from oborona.daemon.keeper.queue_notice import QueueNotice  # noqa: PLC0415
     from oborona.daemon.keeper.rating_renewal import RatingRenewal  # noqa: PLC0415
     from oborona.daemon.keeper.registration_purge import RegistrationPurge  # noqa: PLC0415
@@ -133,6 +134,7 @@ async def _act_on_incidents(
         second=second,
         hook=inspector.hook,
         key=read_key(inspector.hook_key_file, "inspector.hook_key_file"),
+        command=HookNotice(state, alarm, time.time) if inspector.hook_command else None,
     )
     in_force = policy()
     judge = ExcessJudge(state, inspector, in_force, time.time)
