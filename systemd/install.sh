@@ -36,7 +36,7 @@ install_program() {
     told "the libraries of requirements.lock" "${pip[@]}" install --progress-bar off --require-hashes -r requirements.lock
     # built in a copy: a build leaves folders behind, and would pack what an older one left
     mapfile -t folders < <(find src/oborona -maxdepth 1 -type l -exec realpath --relative-to=. {} +)
-    tar -c --exclude=__pycache__ --exclude='*.egg-info' pyproject.toml README.md LICENSE src "${folders[@]}" | tar -x --no-same-owner -C "$source"
+    tar -c --exclude=__pycache__ --exclude='*.egg-info' --exclude='*.so' pyproject.toml setup.py README.md LICENSE src "${folders[@]}" | tar -x --no-same-owner -C "$source"
     told "the program" "${pip[@]}" wheel --no-deps --wheel-dir "$source/wheel" "$source"
     told "the program, into its place" "${pip[@]}" install --no-deps "$source"/wheel/oborona-*.whl
     "$release/bin/oborona" --version >/dev/null

@@ -8,18 +8,22 @@ meet. Numbers of types are for ever.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
 from enum import IntEnum
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple, Self
 
 from oborona.message.fingerprint import Fingerprinter
+from oborona.message.piece_hasher import PieceHasher
 from oborona.types import PAIR_MASK, Shingle, UniquePair
 
-# Past NamedTuple's own constructor, which costs as much as the hash: 60 of these run for each
-# message.
-_new: Final = tuple.__new__
-_number: Final = int.from_bytes
-_OWN: Final = (1 << 64) - 1 & ~PAIR_MASK  # of a pair's hash: what is not its U's
+if TYPE_CHECKING:
+    NATIVE = True
+else:
+    try:
+        from oborona._core import PieceHasher
+
+        NATIVE = True
+    except ImportError:  # it could not be built here: its twin does the same
+        NATIVE = False
 
 MIN_KEY: Final = 16  # octets of the secret: 128 bits cannot be tried
 LAST_TYPE: Final = 79  # the highest number that is given or set aside
@@ -323,20 +327,20 @@ TYPES: Final[dict[ShingleType, ShingleTypeInfo]] = {
 """Every type with its name, group and meaning"""
 
 
-def join_pair(a: bytes, b: bytes) -> bytes:
-    """Return what a unique pair of a and b is hashed over: a's length keeps ("ab", "c") and ("a",
-    "bc") apart.
+class Hasher(PieceHasher):
+    """Hashes pieces under the site's secret: by the native core where it was built, in Python
+    otherwise, with the same results.
+
+    Attributes:
+        fingerprinter: of texts, under the same secret.
     """
-    return b"%b%b%b" % (len(a).to_bytes(4, "big"), a, b)
 
+    __slots__ = ("fingerprinter",)
 
-class Hasher:
-    """Hashes pieces under the site's secret."""
+    fingerprinter: Fingerprinter
 
-    __slots__ = ("_types", "fingerprinter")
-
-    def __init__(self, key: bytes) -> None:
-        """Prepare one hash state for each type.
+    def __new__(cls, key: bytes) -> Self:
+        """Prepare the state of the key.
 
         Args:
             key: the site's secret, 16 octets or more; of more than 64, its BLAKE2b stands for it.
@@ -349,70 +353,6 @@ class Hasher:
             raise ValueError(f"a key of {len(key)} octets; at least {MIN_KEY} are needed")
         if len(key) > hashlib.blake2b.MAX_KEY_SIZE:
             key = hashlib.blake2b(key).digest()
-        # Indexed by number: an enum member hashes its name, in Python, at each look-up of a dict.
-        self._types = [
-            (number, hashlib.blake2b(bytes((number,)), digest_size=8, key=key).copy)
-            for number in range(LAST_TYPE + 1)
-        ]
-        self.fingerprinter = Fingerprinter(key)
-
-    def shingle(self, kind: int, text: str) -> Shingle:
-        """Return the shingle of a normalised piece."""
-        return self.octets(kind, text.encode("utf-8", "surrogatepass"))
-
-    def octets(self, kind: int, octets: bytes) -> Shingle:
-        """Return the shingle of a piece that is octets already."""
-        number, prepared = self._types[kind]
-        state = prepared()
-        state.update(octets)
-        return _new(Shingle, (number, _number(state.digest(), "big")))
-
-    def each(self, kind: int, pieces: Sequence[bytes]) -> list[Shingle]:
-        """Return the shingles of pieces that are octets already, each as `octets` does, in less
-        time.
-        """
-        number, prepared = self._types[kind]
-        hashes = []
-        for octets in pieces:
-            state = prepared()
-            state.update(octets)
-            hashes.append(_new(Shingle, (number, _number(state.digest(), "big"))))
-        return hashes
-
-    def pairs(
-        self, pair_type: int, distinct: int, each_a: Sequence[bytes], each_b: Sequence[bytes]
-    ) -> list[UniquePair]:
-        """Return the unique pairs of each a with each b, all of them octets already.
-
-        P is a shingle of the type `pair_type`, over a's length, a and b; U one of the type
-        `distinct`, over a. The hash of P takes its first PAIR_BITS from U's, so that a cluster
-        finds both in one place.
-        """
-        number, prepared = self._types[pair_type]
-        hashes = []
-        for a, unique in zip(each_a, self.each(distinct, each_a), strict=True):
-            place = unique[1] & PAIR_MASK
-            for b in each_b:
-                state = prepared()
-                state.update(join_pair(a, b))
-                own = _number(state.digest(), "big") & _OWN
-                hashes.append(_new(UniquePair, (_new(Shingle, (number, place | own)), unique)))
-        return hashes
-
-    def pair_hashes(
-        self, pair_type: int, distinct: int, a: bytes, each_b: Sequence[bytes]
-    ) -> tuple[list[int], int]:
-        """Return the hashes of the unique pairs of one a with many b, those of P and that of U, as
-        `pairs` has them: in half the time, for what a has in it is hashed once.
-        """
-        unique = self.octets(distinct, a)[1]
-        place = unique & PAIR_MASK
-        begun = self._types[pair_type][1]()
-        begun.update(join_pair(a, b""))
-        prepared = begun.copy
-        hashes = []
-        for b in each_b:
-            state = prepared()
-            state.update(b)
-            hashes.append(place | _number(state.digest(), "big") & _OWN)
-        return hashes, unique
+        made = super().__new__(cls, key, Shingle, UniquePair, PAIR_MASK)
+        made.fingerprinter = Fingerprinter(key)
+        return made

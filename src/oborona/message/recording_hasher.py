@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Self
 
-from oborona.message.hashing import Hasher, join_pair
+from oborona.message.hashing import Hasher
+from oborona.message.piece_hasher import join_pair
 from oborona.types import Shingle, UniquePair
 
 
@@ -15,15 +17,18 @@ class RecordingHasher(Hasher):
 
     __slots__ = ("sources",)
 
-    def __init__(self, key: bytes) -> None:
+    sources: dict[Shingle, bytes]
+
+    def __new__(cls, key: bytes) -> Self:
         """Prepare as `Hasher` does.
 
         Raises:
             ValueError: the key is too short to be one.
 
         """
-        super().__init__(key)
-        self.sources: dict[Shingle, bytes] = {}
+        made = super().__new__(cls, key)
+        made.sources = {}
+        return made
 
     def shingle(self, kind: int, text: str) -> Shingle:
         """Return the shingle of a normalised piece."""

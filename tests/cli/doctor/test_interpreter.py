@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from oborona.cli.doctor.interpreter import interpreter_report
+from oborona.cli.doctor.interpreter import interpreter_report, native_core_report
 from oborona.cli.doctor.report import CheckState
 
 
@@ -28,3 +28,10 @@ def test_another_one_is_told_with_what_to_do(tmp_path: Path) -> None:
         True,
         True,
     )
+
+
+def test_a_native_core_that_was_not_built_is_told() -> None:
+    assert native_core_report(built=True).state is CheckState.OK
+    report = native_core_report(built=False)
+    assert report.state is CheckState.WARN
+    assert "python3-dev" in report.hint

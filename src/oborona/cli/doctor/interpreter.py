@@ -1,4 +1,6 @@
-"""`oborona doctor`: which Python runs, and whether the system has one built to run faster."""
+"""`oborona doctor`: which Python runs, whether the system has one built to run faster, and whether
+the native core was built.
+"""
 
 from __future__ import annotations
 
@@ -10,14 +12,16 @@ from typing import Final
 
 from oborona.cli.context import CliContext
 from oborona.cli.doctor.report import CheckReport, CheckState
+from oborona.message.hashing import NATIVE
 
 SYSTEM: Final = Path("/usr/bin/python3")
 """What distributions build with profiles and link-time optimisation (ADR 60)."""
 
 
 def interpreter(_context: CliContext) -> Iterator[CheckReport]:
-    """Yield the report on the interpreter."""
+    """Yield the reports on the interpreter and on the native core."""
     yield interpreter_report(Path(sys.base_prefix), SYSTEM)
+    yield native_core_report(built=NATIVE)
 
 
 def interpreter_report(prefix: Path, system: Path) -> CheckReport:
@@ -35,4 +39,16 @@ def interpreter_report(prefix: Path, system: Path) -> CheckReport:
         CheckState.OK,
         f"{words}, not {system}, by which a message mostly costs a tenth less",
         f"remove .venv and run ./setup again: it takes {system} where that is 3.11 or newer",
+    )
+
+
+def native_core_report(*, built: bool) -> CheckReport:
+    """Return what there is to say of the native core."""
+    if built:
+        return CheckReport("native core", CheckState.OK, "built; pieces are hashed by it")
+    return CheckReport(
+        "native core",
+        CheckState.WARN,
+        "not built: pieces are hashed in Python, and a message costs some per cent more",
+        "install gcc and python3-dev, and run ./setup again (docs/adr/0063-a-native-core.md)",
     )
