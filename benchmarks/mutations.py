@@ -33,7 +33,7 @@ sys.path.insert(0, str(ROOT))  # started as a script, from anywhere
 from benchmarks.pictured import pictures_table  # noqa: E402
 from benchmarks.tricks import PAGES, Trick, excesses, tricks  # noqa: E402
 from oborona.domains import registrable  # noqa: E402
-from oborona.message import fingerprint, templates  # noqa: E402
+from oborona.message import fingerprint, templates, text_minima  # noqa: E402
 from oborona.message.model import Message  # noqa: E402
 from oborona.message.normalise import normalise  # noqa: E402
 from oborona.message.parse import parse  # noqa: E402
@@ -254,7 +254,7 @@ def main() -> None:
     """Print the tables."""
     parser = argparse.ArgumentParser()
     parser.add_argument(
-        "--values", type=int, default=fingerprint.WORD_VALUES, help="of the fingerprint of words"
+        "--values", type=int, default=text_minima.WORD_VALUES, help="of the fingerprint of words"
     )
     parser.add_argument(
         "--shared", type=int, default=0, help="of them, that texts must share; 0 = as it is"
@@ -263,7 +263,8 @@ def main() -> None:
     given = parser.parse_args()
     if given.shared:
         counts.SHARED_WORDS = given.shared / given.values  # type: ignore[misc]  # tried in its place
-    fingerprint.WORD_VALUES = given.values  # type: ignore[misc]
+    text_minima.WORD_VALUES = given.values  # type: ignore[misc]
+    fingerprint.TextMinima = text_minima.TextMinima  # type: ignore[attr-defined]  # native: fixed
     HASHERS[:] = [Hasher(bytes([number]) * 32) for number in range(given.keys)]
     console = Console(width=160)
     spam = [parse(file.read_bytes()) for file in sorted(CORPUS.glob("spam-*/*.txt"))]

@@ -10,11 +10,11 @@ import pytest
 from oborona.message.dissection import DissectedPart, Dissection
 from oborona.message.dissector import build_dissection
 from oborona.message.findings import NAMES
-from oborona.message.fingerprint import WORD_VALUES
 from oborona.message.hashing import Hasher, ShingleType
 from oborona.message.parse import parse
 from oborona.message.recording_hasher import RecordingHasher
 from oborona.message.shingles import shingles
+from oborona.message.text_minima import WORD_VALUES
 from oborona.types import Client, Envelope
 
 KEY = b"0123456789abcdef"

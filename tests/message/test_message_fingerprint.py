@@ -9,18 +9,17 @@ from pathlib import Path
 import pytest
 
 from oborona.message import templates
-from oborona.message.fingerprint import (
+from oborona.message.fingerprint import Fingerprinter, TextFingerprints
+from oborona.message.hashing import ShingleType
+from oborona.message.normalise import normalise
+from oborona.message.parse import parse
+from oborona.message.text_minima import (
     MAX_LETTERS,
     MIN_LETTERS,
     MIN_LONG_WORDS,
     VALUES,
     WORD_VALUES,
-    Fingerprinter,
-    TextFingerprints,
 )
-from oborona.message.hashing import ShingleType
-from oborona.message.normalise import normalise
-from oborona.message.parse import parse
 from oborona.policy.counts import shared_values
 
 PRINTER = Fingerprinter(b"0123456789abcdef")

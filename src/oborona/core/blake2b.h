@@ -9,6 +9,8 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "core.h"
+
 enum { BLOCK = 128, DIGEST = 8, LONGEST_KEY = 64 };
 
 static const uint64_t IV[8] = {
@@ -40,14 +42,6 @@ typedef struct {
     size_t filled;
 } Blake;
 
-static inline uint64_t word_at(const uint8_t *octets)
-{
-    uint64_t word = 0;
-    for (int place = 7; place >= 0; place--)
-        word = word << 8 | octets[place];
-    return word;
-}
-
 static inline uint64_t turned(uint64_t word, int bits)
 {
     return word >> bits | word << (64 - bits);
@@ -70,7 +64,7 @@ static inline void compress(uint64_t h[8], const uint8_t *block, uint64_t length
 {
     uint64_t v[16], m[16];
     for (int place = 0; place < 16; place++)
-        m[place] = word_at(block + 8 * place);
+        m[place] = number_at(block + 8 * place);
     for (int place = 0; place < 8; place++) {
         v[place] = h[place];
         v[place + 8] = IV[place];

@@ -1,19 +1,31 @@
 /* oborona._core: what a message asks for a hundred times, without a call of Python for each.
 
-   PieceHasher    hashes of pieces and unique pairs (piece_hasher.c) */
+   PieceHasher    hashes of pieces and unique pairs (piece_hasher.c)
+   TextMinima     min-hashes of a text (text_minima.c) */
 
 #include <Python.h>
 
 #include "core.h"
 
-static int core_exec(PyObject *module)
+static int add_type(PyObject *module, PyType_Spec *spec, const char *name)
 {
-    PyObject *type = PyType_FromSpec(&hasher_spec);
+    PyObject *type = PyType_FromSpec(spec);
     if (type == NULL)
         return -1;
-    int failed = PyModule_AddObjectRef(module, "PieceHasher", type);
+    int failed = PyModule_AddObjectRef(module, name, type);
     Py_DECREF(type);
     return failed;
+}
+
+static int core_exec(PyObject *module)
+{
+    if (add_type(module, &hasher_spec, "PieceHasher") < 0)
+        return -1;
+#if HAS_XXHASH
+    if (add_type(module, &minima_spec, "TextMinima") < 0)
+        return -1;
+#endif
+    return 0;
 }
 
 static PyModuleDef_Slot core_slots[] = {

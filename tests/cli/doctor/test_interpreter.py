@@ -31,7 +31,10 @@ def test_another_one_is_told_with_what_to_do(tmp_path: Path) -> None:
 
 
 def test_a_native_core_that_was_not_built_is_told() -> None:
-    assert native_core_report(built=True).state is CheckState.OK
-    report = native_core_report(built=False)
+    assert native_core_report(built=True, with_xxhash=True).state is CheckState.OK
+    report = native_core_report(built=False, with_xxhash=False)
     assert report.state is CheckState.WARN
     assert "python3-dev" in report.hint
+    report = native_core_report(built=True, with_xxhash=False)
+    assert report.state is CheckState.WARN
+    assert "libxxhash-dev" in report.hint

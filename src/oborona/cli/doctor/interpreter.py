@@ -12,7 +12,7 @@ from typing import Final
 
 from oborona.cli.context import CliContext
 from oborona.cli.doctor.report import CheckReport, CheckState
-from oborona.message.hashing import NATIVE
+from oborona.message import fingerprint, hashing
 
 SYSTEM: Final = Path("/usr/bin/python3")
 """What distributions build with profiles and link-time optimisation (ADR 60)."""
@@ -21,7 +21,7 @@ SYSTEM: Final = Path("/usr/bin/python3")
 def interpreter(_context: CliContext) -> Iterator[CheckReport]:
     """Yield the reports on the interpreter and on the native core."""
     yield interpreter_report(Path(sys.base_prefix), SYSTEM)
-    yield native_core_report(built=NATIVE)
+    yield native_core_report(built=hashing.NATIVE, with_xxhash=fingerprint.NATIVE)
 
 
 def interpreter_report(prefix: Path, system: Path) -> CheckReport:
@@ -42,8 +42,15 @@ def interpreter_report(prefix: Path, system: Path) -> CheckReport:
     )
 
 
-def native_core_report(*, built: bool) -> CheckReport:
+def native_core_report(*, built: bool, with_xxhash: bool) -> CheckReport:
     """Return what there is to say of the native core."""
+    if built and not with_xxhash:
+        return CheckReport(
+            "native core",
+            CheckState.WARN,
+            "built without xxHash: what texts are like is computed in Python, which takes longer",
+            "install libxxhash-dev, and run ./setup again (docs/adr/0063-a-native-core.md)",
+        )
     if built:
         return CheckReport("native core", CheckState.OK, "built; pieces are hashed by it")
     return CheckReport(
