@@ -7,16 +7,22 @@ This worker's reads see the waiting adds; the store decides how, through `FlushQ
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
+from itertools import chain
 from pathlib import Path
-from typing import Final, Protocol
+from typing import TYPE_CHECKING, Final, Protocol
 
 from oborona.counters import batch
 from oborona.counters.buffer import ENTRIES, AddBuffer
 from oborona.counters.durability import SPOOL_SYNC_S, Durability
-from oborona.counters.record import HASH_BYTES, HEADS, key_of
+from oborona.counters.record import PREFIXES, key_of, store_keys
 from oborona.counters.spool import FILE_BYTES, CounterSpool
 from oborona.errors import StoreError
 from oborona.types import Amounts, CountedPieces, CounterPrefix, Shingle
+
+if not TYPE_CHECKING:
+    with suppress(ImportError):  # where it could not be built, its twin does the same
+        from oborona._core import store_keys
 
 RETRY_S: Final = 1.0  # between two tries to write to a full disk
 
@@ -102,11 +108,8 @@ class AddSpooler:
         self._last_now = now
         pairs: list[tuple[bytes, bytes]] = []
         if pieces.pairs:
-            heads = HEADS[prefix]
-            pairs = [
-                (heads[a] + b.to_bytes(HASH_BYTES), heads[c] + d.to_bytes(HASH_BYTES))
-                for (a, b), (c, d) in pieces.pairs
-            ]
+            halves = iter(keys_of(list(chain.from_iterable(pieces.pairs)), prefix))
+            pairs = list(zip(halves, halves, strict=True))
         self.buffer.add(keys, pairs, amounts, now)
 
     def take_back(
@@ -207,5 +210,4 @@ class AddSpooler:
 
 def keys_of(shingles: Sequence[Shingle], prefix: CounterPrefix) -> list[bytes]:
     """Return the keys of shingles, in their order."""
-    heads = HEADS[prefix]
-    return [heads[kind] + value.to_bytes(HASH_BYTES) for kind, value in shingles]
+    return store_keys(PREFIXES[prefix], shingles)

@@ -134,12 +134,13 @@ def find(
     return KeySlots(is_found, sets[at] * WAYS + ways, rows[at, ways] & BUCKET)
 
 
-def cells_of(
+def cells_seen_once(
     slots: memoryview[int], keys: Sequence[bytes], places: Sequence[int], reference: int
 ) -> list[tuple[int, bytes]]:
     """Return (place, the cell of its one sighting) for the keys that have one; few have.
 
-    A reader's `find`: a message has tens of keys to look for, too few for arrays to be quicker.
+    A reader's `find`: a message has tens of keys to look for, too few for arrays to be quicker. The
+    native core has the same, for readers where it was built.
 
     Args:
         slots: all of them in a row, as they are.

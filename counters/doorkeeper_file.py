@@ -25,16 +25,21 @@ import secrets
 import struct
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import lmdb
 import numpy as np
 
 from oborona import state_files
 from oborona.counters import doorkeeper
-from oborona.counters.doorkeeper import SLOT_BYTES, WAYS, SlotChanges, Slots
+from oborona.counters.doorkeeper import SLOT_BYTES, WAYS, SlotChanges, Slots, cells_seen_once
 from oborona.counters.lmdb_store import DOORKEEPER_CHANGES_KEY, DOORKEEPER_KEY, LEAST_ROOM, MODE
+
+if not TYPE_CHECKING:
+    with suppress(ImportError):  # where it could not be built, its twin does the same
+        from oborona._core import cells_seen_once
 
 MAGIC: Final = b"OBDK"
 VERSION: Final = 1
@@ -189,7 +194,7 @@ class DoorkeeperReader:
             self._note = note if mapping is not None else b""
         if self._slots is None:
             return []
-        return doorkeeper.cells_of(self._slots, keys, places, reference)
+        return cells_seen_once(self._slots, keys, places, reference)
 
 
 def forget_table(

@@ -24,7 +24,7 @@ less than an hour. Writing is here; `decode.py` reads many records at once.
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from oborona.counters.window import (
@@ -55,12 +55,11 @@ PREFIXES: Final = {
 }  # 0 is the store's own bookkeeping, which sorts first
 KEY: Final = struct.Struct(">BBQ")
 KEY_BYTES: Final = KEY.size
-HEADS: Final = {
-    prefix: tuple(bytes((number, kind)) for kind in range(256))
-    for prefix, number in PREFIXES.items()
+_HEADS: Final = {
+    number: tuple(bytes((number, kind)) for kind in range(256)) for number in PREFIXES.values()
 }
-"""The first two bytes of a key, by prefix and type: with a hash behind it a key takes two thirds of
-the time of `KEY.pack`.
+"""The first two bytes of a key, by prefix's number and type: with a hash behind it a key takes two
+thirds of the time of `KEY.pack`.
 """
 HASH_BYTES: Final = KEY_BYTES - 2
 CELL_BYTES: Final = 8
@@ -83,6 +82,15 @@ FOREIGN_BUCKETS: Final = RING // 4  # an add so far from now cannot be told from
 TIDY_BYTES: Final = 16 * CELL_BYTES
 LEVEL_BYTE: Final = 5  # of a cell as it lies: the level is in the middle of it
 TAKES: Final = bytes(byte >> 2 & LEVEL >= LEVELS for byte in range(256))  # by that byte
+
+
+def store_keys(prefix: int, shingles: Sequence[Shingle]) -> list[bytes]:
+    """Return the keys of shingles, in their order; `prefix` is a number of PREFIXES.
+
+    The twin of the native core's.
+    """
+    heads = _HEADS[prefix]
+    return [heads[kind] + value.to_bytes(HASH_BYTES) for kind, value in shingles]
 
 
 def key_of(shingle: Shingle, prefix: CounterPrefix) -> bytes:

@@ -3,6 +3,11 @@ from typing import Self
 
 from oborona.types import Shingle, UniquePair
 
+def store_keys(prefix: int, shingles: Sequence[Shingle], /) -> list[bytes]: ...
+def cells_seen_once(
+    slots: memoryview[int], keys: Sequence[bytes], places: Sequence[int], reference: int, /
+) -> list[tuple[int, bytes]]: ...
+
 class PieceHasher:
     def __new__(
         cls, key: bytes, shingle: type[Shingle], pair: type[UniquePair], mask: int, /

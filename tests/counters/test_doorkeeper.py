@@ -199,4 +199,4 @@ def test_a_reader_finds_what_the_writer_finds(
     kept = doorkeeper.find(slots, *keys(*hashes), now)
     cells = [cell.to_bytes(8, "little") for cell in doorkeeper.sighting_cells(kept).tolist()]
     by_writer = list(zip(np.array(places)[kept.found].tolist(), cells, strict=True))
-    assert doorkeeper.cells_of(slots.reshape(-1).data, wanted, places, now) == by_writer
+    assert doorkeeper.cells_seen_once(slots.reshape(-1).data, wanted, places, now) == by_writer

@@ -15,7 +15,7 @@ MAY_IMPORT = {
     "message": {"_core"},  # native; it imports nothing
     "reputation": set[str](),
     "authentication": set[str](),
-    "counters": set[str](),
+    "counters": {"_core"},
     "config": {"toml"},
     "policy": PURE_ROOMS | {"toml"},
     "telemetry": {"metrics"},

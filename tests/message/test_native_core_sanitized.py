@@ -12,7 +12,11 @@ from typing import Final
 import pytest
 
 ROOT: Final = Path(__file__).parents[2]
-TESTS: Final = ("test_native_core.py", "test_native_minima.py")
+TESTS: Final = (
+    "message/test_native_core.py",
+    "message/test_native_minima.py",
+    "counters/test_native_store_keys.py",
+)
 _CHECKS: Final = ("-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-Werror", "-Wall", "-Wextra", "-Wconversion", "-Wno-missing-field-initializers")  # fmt: skip
 _RUN: Final = """\
 import importlib.util, sys
@@ -55,7 +59,7 @@ def test_no_octet_is_touched_that_is_not_its_own(tmp_path: Path) -> None:
         }
     )
     done = subprocess.run(
-        [sys.executable, "-c", _RUN, built, *(Path(__file__).with_name(name) for name in TESTS)],
+        [sys.executable, "-c", _RUN, built, *(ROOT / "tests" / name for name in TESTS)],
         env=environment,
         cwd=ROOT,
         capture_output=True,

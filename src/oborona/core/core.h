@@ -15,6 +15,20 @@
 extern PyType_Spec hasher_spec;
 extern PyType_Spec minima_spec; /* where HAS_XXHASH */
 
+PyObject *core_store_keys(PyObject *module, PyObject *const *args, Py_ssize_t count);
+PyObject *core_cells_seen_once(PyObject *module, PyObject *const *args, Py_ssize_t count);
+
+#define FAST(function) ((PyCFunction)(void (*)(void))(function))
+
+/* Tell whether a call has as many arguments as it takes; with an exception where not. */
+static inline int check_count(Py_ssize_t given, Py_ssize_t wanted)
+{
+    if (given == wanted)
+        return 1;
+    PyErr_Format(PyExc_TypeError, "%zd arguments are needed, %zd were given", wanted, given);
+    return 0;
+}
+
 /* Return a number of 8 octets, the lowest first. */
 static inline uint64_t number_at(const uint8_t *octets)
 {

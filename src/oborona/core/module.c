@@ -1,7 +1,8 @@
 /* oborona._core: what a message asks for a hundred times, without a call of Python for each.
 
    PieceHasher    hashes of pieces and unique pairs (piece_hasher.c)
-   TextMinima     min-hashes of a text (text_minima.c) */
+   TextMinima     min-hashes of a text (text_minima.c)
+   store_keys, cells_seen_once    of the counters (store_keys.c) */
 
 #include <Python.h>
 
@@ -28,6 +29,13 @@ static int core_exec(PyObject *module)
     return 0;
 }
 
+static PyMethodDef core_functions[] = {
+    {"store_keys", FAST(core_store_keys), METH_FASTCALL, "store_keys(prefix, shingles)"},
+    {"cells_seen_once", FAST(core_cells_seen_once), METH_FASTCALL,
+     "cells_seen_once(slots, keys, places, reference)"},
+    {NULL, NULL, 0, NULL},
+};
+
 static PyModuleDef_Slot core_slots[] = {
     {Py_mod_exec, (void *)core_exec},
     {0, NULL},
@@ -37,6 +45,7 @@ static PyModuleDef core = {
     PyModuleDef_HEAD_INIT,
     .m_name = "oborona._core",
     .m_doc = "What a message asks for a hundred times.",
+    .m_methods = core_functions,
     .m_slots = core_slots,
 };
 

@@ -68,14 +68,6 @@ static long kind_of(PyObject *number)
     return kind;
 }
 
-static int check_count(Py_ssize_t given, Py_ssize_t wanted)
-{
-    if (given == wanted)
-        return 1;
-    PyErr_Format(PyExc_TypeError, "%zd arguments are needed, %zd were given", wanted, given);
-    return 0;
-}
-
 static PyObject *hasher_octets(PieceHasher *self, PyObject *const *args, Py_ssize_t count)
 {
     Py_buffer piece;
@@ -297,8 +289,6 @@ static void hasher_dealloc(PieceHasher *self)
     type->tp_free((PyObject *)self);
     Py_DECREF(type);
 }
-
-#define FAST(function) ((PyCFunction)(void (*)(void))(function))
 
 static PyMethodDef hasher_methods[] = {
     {"octets", FAST(hasher_octets), METH_FASTCALL, "octets(kind, piece)"},
