@@ -7,22 +7,17 @@ This worker's reads see the waiting adds; the store decides how, through `FlushQ
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import suppress
-from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import Final, Protocol
 
 from oborona.counters import batch
 from oborona.counters.buffer import ENTRIES, AddBuffer
+from oborona.counters.core import keys_of
 from oborona.counters.durability import SPOOL_SYNC_S, Durability
-from oborona.counters.record import PREFIXES, key_of, store_keys
+from oborona.counters.record import key_of
 from oborona.counters.spool import FILE_BYTES, CounterSpool
 from oborona.errors import StoreError
 from oborona.types import Amounts, CountedPieces, CounterPrefix, Shingle
-
-if not TYPE_CHECKING:
-    with suppress(ImportError):  # where it could not be built, its twin does the same
-        from oborona._core import store_keys
 
 RETRY_S: Final = 1.0  # between two tries to write to a full disk
 
@@ -108,8 +103,8 @@ class AddSpooler:
         self._last_now = now
         pairs: list[tuple[bytes, bytes]] = []
         if pieces.pairs:
-            halves = iter(keys_of(list(chain.from_iterable(pieces.pairs)), prefix))
-            pairs = list(zip(halves, halves, strict=True))
+            flat = keys_of([shingle for pair in pieces.pairs for shingle in pair], prefix)
+            pairs = list(zip(flat[::2], flat[1::2], strict=True))
         self.buffer.add(keys, pairs, amounts, now)
 
     def take_back(
@@ -206,8 +201,3 @@ class AddSpooler:
         self._waits.push(self._sequence, self.buffer)
         self.buffer = AddBuffer(self._limit)
         return True
-
-
-def keys_of(shingles: Sequence[Shingle], prefix: CounterPrefix) -> list[bytes]:
-    """Return the keys of shingles, in their order."""
-    return store_keys(PREFIXES[prefix], shingles)

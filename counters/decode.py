@@ -119,7 +119,7 @@ def _classes(last: int) -> npt.NDArray[np.intp]:
     first_day = (day_of(last) - DAYS + 1) * BUCKETS_A_DAY
     fortnight = np.arange(first_day, first_day + DAYS * BUCKETS_A_DAY) % record.RING
     table[fortnight * 2] = Window.FORTNIGHT
-    table[fortnight[::BUCKETS_A_DAY] * 2 + 1] = Window.FORTNIGHT
+    table[fortnight * 2 + 1] = Window.FORTNIGHT
     for kind in (Window.DAY, Window.HOUR, Window.RECENT):
         table[np.arange(last - BUCKETS[kind] + 1, last + 1) % record.RING * 2] = kind
     return table
@@ -141,4 +141,4 @@ def _exact(packed: bytes, now: float) -> list[list[int]]:
     today = day_of(bucket_of(now))
     folded = [counts for day, counts in days.items() if today - DAYS < day <= today]
     sums = [*fine[: Window.FORTNIGHT], window.sum_metrics([fine[Window.FORTNIGHT], *folded])]
-    return [[min(count, SATURATED) for count in counts] for counts in sums]
+    return [[max(min(count, SATURATED), -SATURATED - 1) for count in counts] for counts in sums]

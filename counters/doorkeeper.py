@@ -140,7 +140,7 @@ def cells_seen_once(
     """Return (place, the cell of its one sighting) for the keys that have one; few have.
 
     A reader's `find`: a message has tens of keys to look for, too few for arrays to be quicker. The
-    native core has the same, for readers where it was built.
+    native core looks by itself (`record_windows.py`).
 
     Args:
         slots: all of them in a row, as they are.

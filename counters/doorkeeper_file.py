@@ -25,21 +25,16 @@ import secrets
 import struct
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import lmdb
 import numpy as np
 
 from oborona import state_files
 from oborona.counters import doorkeeper
-from oborona.counters.doorkeeper import SLOT_BYTES, WAYS, SlotChanges, Slots, cells_seen_once
+from oborona.counters.doorkeeper import SLOT_BYTES, WAYS, SlotChanges, Slots
 from oborona.counters.lmdb_store import DOORKEEPER_CHANGES_KEY, DOORKEEPER_KEY, LEAST_ROOM, MODE
-
-if not TYPE_CHECKING:
-    with suppress(ImportError):  # where it could not be built, its twin does the same
-        from oborona._core import cells_seen_once
 
 MAGIC: Final = b"OBDK"
 VERSION: Final = 1
@@ -185,16 +180,23 @@ class DoorkeeperReader:
             places: what stands for each of `keys` in the answer.
             reference: the current ten-minute bucket.
         """
+        slots = self.slots(txn)
+        return [] if slots is None else doorkeeper.cells_seen_once(slots, keys, places, reference)
+
+    def slots(self, txn: lmdb.Transaction[bytes]) -> memoryview[int] | None:
+        """Return the slots of the table that belongs to the store; None = there is none.
+
+        Args:
+            txn: what says which it is.
+        """
         note = txn.get(DOORKEEPER_KEY)
         if not note:
-            return []
+            return None
         if note != self._note:
             mapping = _map(self._path, note, writable=False)
             self._slots = None if mapping is None else mapping.reshape(-1).data
             self._note = note if mapping is not None else b""
-        if self._slots is None:
-            return []
-        return cells_seen_once(self._slots, keys, places, reference)
+        return self._slots
 
 
 def forget_table(

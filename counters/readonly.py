@@ -8,18 +8,21 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from itertools import repeat
 from pathlib import Path
 from typing import Self
 
 import lmdb
 
 from oborona.counters import decode
+from oborona.counters.core import keys_of, window_totals
 from oborona.counters.doorkeeper_file import DoorkeeperReader
 from oborona.counters.lmdb_store import LmdbReader
-from oborona.counters.record import KEY_BYTES, key_of
+from oborona.counters.record import KEY_BYTES
+from oborona.counters.rows import NOTHING, from_zero
 from oborona.counters.stored_rows import records_of
 from oborona.counters.top import TOP_LIMIT, Ranks, candidates, ranked
-from oborona.counters.window import Timeline
+from oborona.counters.window import Timeline, bucket_of
 from oborona.errors import StoreError
 from oborona.types import CounterPrefix, Metric, Shingle, Window
 
@@ -42,9 +45,12 @@ class ReadOnlyCounters:
         Raises:
             StoreError: the store cannot answer.
         """
-        return decode.totals(
-            self._records([key_of(shingle, prefix) for shingle in shingles], now), now
-        )
+        keys = keys_of(shingles, prefix)
+        with self._transaction() as txn:
+            records = list(map(txn.get, keys, repeat(b"")))
+            slots = self._doorkeeper.slots(txn)
+            rows, signed = window_totals(keys, records, slots, bucket_of(now), NOTHING)
+        return list(map(from_zero, rows)) if signed else rows
 
     async def timelines(
         self, shingles: Sequence[Shingle], now: float, prefix: CounterPrefix = CounterPrefix.IN
@@ -54,7 +60,7 @@ class ReadOnlyCounters:
         Raises:
             StoreError: the store cannot answer.
         """
-        records = self._records([key_of(shingle, prefix) for shingle in shingles], now)
+        records = self._records(keys_of(shingles, prefix), now)
         return [decode.timeline(record, now) for record in records]
 
     def sizes(
@@ -65,7 +71,7 @@ class ReadOnlyCounters:
         Raises:
             StoreError: the store cannot answer.
         """
-        records = self._records([key_of(shingle, prefix) for shingle in shingles], now)
+        records = self._records(keys_of(shingles, prefix), now)
         return [KEY_BYTES + len(record) if record else 0 for record in records]
 
     async def top(

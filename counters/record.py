@@ -55,7 +55,7 @@ PREFIXES: Final = {
 }  # 0 is the store's own bookkeeping, which sorts first
 KEY: Final = struct.Struct(">BBQ")
 KEY_BYTES: Final = KEY.size
-_HEADS: Final = {
+HEADS: Final = {
     number: tuple(bytes((number, kind)) for kind in range(256)) for number in PREFIXES.values()
 }
 """The first two bytes of a key, by prefix's number and type: with a hash behind it a key takes two
@@ -84,18 +84,22 @@ LEVEL_BYTE: Final = 5  # of a cell as it lies: the level is in the middle of it
 TAKES: Final = bytes(byte >> 2 & LEVEL >= LEVELS for byte in range(256))  # by that byte
 
 
-def store_keys(prefix: int, shingles: Sequence[Shingle]) -> list[bytes]:
-    """Return the keys of shingles, in their order; `prefix` is a number of PREFIXES.
-
-    The twin of the native core's.
-    """
-    heads = _HEADS[prefix]
-    return [heads[kind] + value.to_bytes(HASH_BYTES) for kind, value in shingles]
-
-
 def key_of(shingle: Shingle, prefix: CounterPrefix) -> bytes:
     """Return the key of a shingle's record; keys sort by prefix, type, hash."""
     return KEY.pack(PREFIXES[prefix], *shingle)
+
+
+def counter_keys(prefix: int, shingles: Sequence[Shingle], /) -> list[bytes]:
+    """Return the keys of shingles, in their order.
+
+    The twin of the native core's.
+
+    Args:
+        prefix: its number.
+        shingles: any number.
+    """
+    heads = HEADS[prefix]
+    return [heads[kind] + value.to_bytes(HASH_BYTES) for kind, value in shingles]
 
 
 def cells(counts: Counts, bucket: int, *, day: bool = False, taken: bool = False) -> bytes:

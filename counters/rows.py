@@ -8,7 +8,6 @@ from __future__ import annotations
 from typing import Final
 
 from oborona.counters.buffer import FIELD, FIELD_BITS
-from oborona.counters.record import COUNTS, DIGIT, DIGIT_BITS, LEVEL, LEVEL_SHIFT, LEVELS
 from oborona.counters.window import BUCKETS, DAYS, METRICS, SATURATED, day_of
 from oborona.types import Metric, Window
 
@@ -19,8 +18,6 @@ NOTHING: Final[Row] = [
     [0] * METRICS for _ in Window
 ]  # of every shingle that counted nothing: not to be changed
 SEEN: Final = int(Metric.SEEN)
-LEVEL_BITS: Final = LEVEL << LEVEL_SHIFT
-SAFE: Final = SATURATED - DIGIT
 
 
 def first_window(bucket: int, last: int) -> int | None:
@@ -74,28 +71,6 @@ def from_zero(row: Row) -> Row:
     if min(map(min, row)) >= 0:
         return row
     return [[max(count, 0) for count in window] for window in row]
-
-
-def add_cell(row: Row, cell: int, first: int) -> bool:
-    """Add a cell of `record.py` to the window `first` and those that hold it, in place.
-
-    Return whether it takes back.
-    """
-    counts = cell & COUNTS
-    if counts <= DIGIT and not cell & LEVEL_BITS and row[-1][SEEN] < SAFE:  # nearly all of them
-        for window in row[first:]:
-            window[SEEN] += counts
-        return False
-    level = cell >> LEVEL_SHIFT & LEVEL
-    takes = level >= LEVELS
-    weight = (level - LEVELS if takes else level) * DIGIT_BITS
-    metric = 0
-    while counts:
-        amount = (counts & DIGIT) << weight
-        _add(row, first, metric, -amount if takes else amount)
-        counts >>= DIGIT_BITS
-        metric += 1
-    return takes
 
 
 def _add(row: Row, first: int, metric: int, count: int) -> None:

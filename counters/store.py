@@ -27,8 +27,9 @@ import lmdb
 
 from oborona import state_files
 from oborona.counters import decode, record
-from oborona.counters.add_spooler import AddSpooler, keys_of
+from oborona.counters.add_spooler import AddSpooler
 from oborona.counters.buffer import ENTRIES
+from oborona.counters.core import keys_of
 from oborona.counters.doorkeeper_file import DoorkeeperReader
 from oborona.counters.durability import Durability
 from oborona.counters.lmdb_store import LmdbReader, get_position

@@ -18,10 +18,10 @@ from typing import Final
 
 import lmdb
 
+from oborona.counters.core import window_totals
 from oborona.counters.doorkeeper_file import DoorkeeperReader
 from oborona.counters.record import CELL_BYTES
-from oborona.counters.rows import Row
-from oborona.counters.totals_cache import TotalsCache
+from oborona.counters.rows import NOTHING, Row
 from oborona.counters.window import bucket_of
 
 KEPT: Final = 4096  # rows; 3 MB
@@ -29,21 +29,19 @@ UNREAD: Final[Row] = []
 
 
 class StoredRows:
-    """Rows of the keys of one store, for one reading process."""
+    """Rows of the keys of one store, for one reading process.
+
+    Attributes:
+        signed: whether what `read` returned since `is_new` may be below zero: it was taken back
+            before it was added.
+    """
 
     def __init__(self, doorkeeper: DoorkeeperReader) -> None:
         self._doorkeeper = doorkeeper
-        self._remembered = TotalsCache()
+        self.signed = False
         self._rows: dict[bytes, Row] = {}
         self._environment: lmdb.Environment | None = None
         self._state = (0, 0)  # transaction and bucket that `_rows` are of
-
-    @property
-    def signed(self) -> bool:
-        """Whether what `read` returned since the bucket began may be below zero: it was taken back
-        before it was added.
-        """
-        return self._remembered.signed
 
     def is_new(
         self, txn: lmdb.Transaction[bytes], environment: lmdb.Environment | None, now: float
@@ -53,6 +51,7 @@ class StoredRows:
         if state == self._state and environment is self._environment and len(self._rows) < KEPT:
             return False
         self._state, self._environment, self._rows = state, environment, {}
+        self.signed = False
         return True
 
     def read(self, txn: lmdb.Transaction[bytes], keys: Sequence[bytes], now: float) -> list[Row]:
@@ -62,14 +61,16 @@ class StoredRows:
         """
         rows = [self._rows.get(key, UNREAD) for key in keys]
         places = [place for place, row in enumerate(rows) if row is UNREAD]
+        if not places:
+            return rows
         subset = [keys[place] for place in places]
-        records = list(map(_sound, map(txn.get, subset, repeat(b""))))
-        is_stored = [bool(record) for record in records]
-        _add_sightings(txn, subset, records, self._doorkeeper, now)
-        read = self._remembered.totals(subset, records, now)
-        for place, key, row, keep in zip(places, subset, read, is_stored, strict=True):
+        records = list(map(txn.get, subset, repeat(b"")))
+        slots = self._doorkeeper.slots(txn)
+        read, signed = window_totals(subset, records, slots, bucket_of(now), NOTHING)
+        self.signed = self.signed or signed
+        for place, key, record, row in zip(places, subset, records, read, strict=True):
             rows[place] = row
-            if keep:  # the doorkeeper's change a moment after the commit
+            if record:  # the doorkeeper's change a moment after the commit
                 self._rows[key] = row
         return rows
 

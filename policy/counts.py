@@ -119,7 +119,10 @@ class MessageCounts:
             counted of it; None = there is none.
     """
 
-    __slots__ = ("_beside", "_lines", "_repip", "_rows", "across", "asked", "away", "pinned")
+    __slots__ = (
+        "_answers", "_beside", "_lines", "_repip", "_rows",
+        "across", "asked", "away", "pinned",
+    )  # fmt: skip
 
     def __init__(
         self,
@@ -136,6 +139,7 @@ class MessageCounts:
         self.pinned: RepIP | None = None
         self._repip: RepIP | None = None  # of these counts, once somebody has asked
         self._beside: RepIP | None = None  # the same without the message's own sender
+        self._answers: dict[int, list[list[int]]] = {}  # the row that speaks for a type
         self._rows = by_type = dict[int, Totals]()
         for (kind, _), rows in zip(shingles, totals, strict=True):
             have = by_type.get(kind)
@@ -163,7 +167,7 @@ class MessageCounts:
     def with_rows(self, rows: Mapping[int, Totals]) -> MessageCounts:
         """Return the same with other counts, and without an analyst's word on the address."""
         counts = copy(self)
-        counts._rows = dict(rows)  # noqa: SLF001 - one of ours
+        counts._rows, counts._answers = dict(rows), {}  # noqa: SLF001 - one of ours
         counts._repip = counts._beside = counts.pinned = None  # noqa: SLF001
         return counts
 
@@ -199,16 +203,21 @@ class MessageCounts:
             window: a `RuleWindow`.
             metric: a `Metric`.
         """
-        rows = self._rows.get(kind)
-        if rows is None:
-            return 0
-        if window == _EARLIER and kind in _CONTACTS:
-            return min(_cells(rows, window, metric))
-        if kind in FINGERPRINTS:
-            counts = sorted(_cells(rows, window, metric), reverse=True)
-            return counts[self._shared(kind, len(rows)) - 1]
-        # of the senders of an address the known authors are counted beside all
-        return _cell(rows[0] if kind == _IP_SENDERS else _worst(rows), window, metric)
+        row = self._answers.get(kind)  # a scan asks a hundred times for some thirty types
+        if row is None:
+            rows = self._rows.get(kind)
+            if rows is None:
+                return 0
+            if kind in FINGERPRINTS:
+                counts = sorted(_cells(rows, window, metric), reverse=True)
+                return counts[self._shared(kind, len(rows)) - 1]
+            # of the senders of an address the known authors are counted beside all
+            row = self._answers[kind] = rows[0] if kind == _IP_SENDERS else _worst(rows)
+        if window != _EARLIER:
+            return row[window][metric]
+        if kind in _CONTACTS:
+            return min(_cells(self._rows[kind], window, metric))
+        return _cell(row, window, metric)
 
     def copies(self, window: int, metric: int) -> int:
         """Return one count of the texts that are nearly this one.

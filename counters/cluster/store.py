@@ -28,7 +28,7 @@ import lmdb
 
 from oborona import state_files
 from oborona.counters import decode, record
-from oborona.counters.add_spooler import AddSpooler, keys_of
+from oborona.counters.add_spooler import AddSpooler
 from oborona.counters.buffer import ENTRIES, cells_of, taken_cells_of
 from oborona.counters.cluster.answer_cache import STALE_S, PageAnswerCache
 from oborona.counters.cluster.client import ClusterClient
@@ -37,12 +37,12 @@ from oborona.counters.cluster.progress import SpoolProgress
 from oborona.counters.cluster.unacked_adds import UnackedAdds
 from oborona.counters.cluster.unconfirmed_flushes import UnconfirmedFlushes
 from oborona.counters.cluster.wire import ClusterAccess
+from oborona.counters.core import keys_of, window_totals
 from oborona.counters.durability import Durability
 from oborona.counters.lmdb_store import LmdbReader
 from oborona.counters.pending_adds import UnstoredAdds, add_to, take_from, waiting_cells
-from oborona.counters.rows import first_window, from_zero, with_packed, without_packed
+from oborona.counters.rows import NOTHING, first_window, from_zero, with_packed, without_packed
 from oborona.counters.spool import FILE_BYTES
-from oborona.counters.totals_cache import TotalsCache
 from oborona.counters.window import Timeline, bucket_of
 from oborona.errors import StoreError, StorePartial
 from oborona.types import Amounts, CountedPieces, CounterPrefix, Shingle
@@ -100,7 +100,6 @@ class ClusterCounters(AddSpooler):
         progress = SpoolProgress(self._reader, self.owner, stale_s)
         self._asking = PageQueries(self._nodes, progress, self._recent)
         self._own = UnackedAdds(self, self._waiting)
-        self._remembered = TotalsCache()
 
     @property
     def pending(self) -> int:
@@ -171,7 +170,8 @@ class ClusterCounters(AddSpooler):
     async def _read(self, keys: list[bytes], now: float) -> Rows:
         last = bucket_of(now)
         stored = await self._stored(keys, last)
-        rows = self._remembered.totals(keys, [self._own.record(key, stored) for key in keys], now)
+        records = [self._own.record(key, stored) for key in keys]
+        rows, signed = window_totals(keys, records, None, last, NOTHING)
         for place, key in enumerate(keys):
             gains = itertools.chain(
                 self._own.counts(key, stored), self._own.gains(key, stored).items()
@@ -181,7 +181,7 @@ class ClusterCounters(AddSpooler):
                 if first is not None:
                     rows[place] = with_packed(rows[place], packed, first)
         add_to(rows, keys, [self.buffer.counts], now)
-        if self._remembered.signed or self._own.takes:
+        if signed or self._own.takes:
             rows = self._taken_from(rows, keys, stored, now)
         if stored.missing:
             raise StorePartial(

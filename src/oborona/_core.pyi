@@ -3,10 +3,15 @@ from typing import Self
 
 from oborona.types import Shingle, UniquePair
 
-def store_keys(prefix: int, shingles: Sequence[Shingle], /) -> list[bytes]: ...
-def cells_seen_once(
-    slots: memoryview[int], keys: Sequence[bytes], places: Sequence[int], reference: int, /
-) -> list[tuple[int, bytes]]: ...
+def counter_keys(prefix: int, shingles: Sequence[Shingle], /) -> list[bytes]: ...
+def window_totals(
+    keys: Sequence[bytes],
+    records: Sequence[bytes],
+    slots: memoryview[int] | None,
+    bucket: int,
+    nothing: list[list[int]],
+    /,
+) -> tuple[list[list[list[int]]], bool]: ...
 
 class PieceHasher:
     def __new__(

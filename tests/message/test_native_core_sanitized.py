@@ -15,7 +15,7 @@ ROOT: Final = Path(__file__).parents[2]
 TESTS: Final = (
     "message/test_native_core.py",
     "message/test_native_minima.py",
-    "counters/test_native_store_keys.py",
+    "counters/test_record_windows.py",
 )
 _CHECKS: Final = ("-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-Werror", "-Wall", "-Wextra", "-Wconversion", "-Wno-missing-field-initializers")  # fmt: skip
 _RUN: Final = """\

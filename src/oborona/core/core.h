@@ -15,8 +15,8 @@
 extern PyType_Spec hasher_spec;
 extern PyType_Spec minima_spec; /* where HAS_XXHASH */
 
-PyObject *core_store_keys(PyObject *module, PyObject *const *args, Py_ssize_t count);
-PyObject *core_cells_seen_once(PyObject *module, PyObject *const *args, Py_ssize_t count);
+PyObject *core_counter_keys(PyObject *module, PyObject *const *args, Py_ssize_t count);
+PyObject *core_window_totals(PyObject *module, PyObject *const *args, Py_ssize_t count);
 
 #define FAST(function) ((PyCFunction)(void (*)(void))(function))
 

@@ -2,7 +2,7 @@
 
    PieceHasher    hashes of pieces and unique pairs (piece_hasher.c)
    TextMinima     min-hashes of a text (text_minima.c)
-   store_keys, cells_seen_once    of the counters (store_keys.c) */
+   counter_keys, window_totals    of the counters (counter_rows.c) */
 
 #include <Python.h>
 
@@ -30,9 +30,9 @@ static int core_exec(PyObject *module)
 }
 
 static PyMethodDef core_functions[] = {
-    {"store_keys", FAST(core_store_keys), METH_FASTCALL, "store_keys(prefix, shingles)"},
-    {"cells_seen_once", FAST(core_cells_seen_once), METH_FASTCALL,
-     "cells_seen_once(slots, keys, places, reference)"},
+    {"counter_keys", FAST(core_counter_keys), METH_FASTCALL, "counter_keys(prefix, shingles)"},
+    {"window_totals", FAST(core_window_totals), METH_FASTCALL,
+     "window_totals(keys, records, slots, bucket, nothing)"},
     {NULL, NULL, 0, NULL},
 };
 
