@@ -16,6 +16,9 @@ from oborona.errors import StoreError, StoreVersion
 
 INTERVAL_S: Final = 0.05
 RETRY_S: Final = 1.0  # after an error
+# between two steps once nothing has come for a while: what comes then waits so much longer
+IDLE_S: Final = 1.0
+AWAKE_S: Final = 3.0  # that nothing must have come for
 LAST_STEPS: Final = 100  # when stopping: the spools of stopped workers are empty long before
 
 
@@ -59,18 +62,21 @@ def run(
     Args:
         writer: to be driven.
         stop: asked before each step, waited for after it.
-        interval_s: seconds between two steps that found nothing left.
+        interval_s: seconds between two steps that found nothing left, while counts come.
         clock: gives Unix seconds.
         report: told, in words for an admin, when counting stands still, and when it goes on.
 
     Raises:
         StoreVersion: a newer Oborona has taken the store over.
     """
-    failed = ""
+    failed, came_at = "", time.monotonic()
     while not stop.is_set():
         pause = interval_s
         try:
-            writer.step(clock())
+            if writer.step(clock()):
+                came_at = time.monotonic()
+            elif time.monotonic() - came_at >= AWAKE_S:
+                pause = max(interval_s, IDLE_S)
             writer.chores(clock(), time.monotonic())
             if writer.behind:
                 pause = 0.0

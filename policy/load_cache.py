@@ -5,7 +5,7 @@ rules not checked again.
 from __future__ import annotations
 
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from oborona.errors import PolicyError
 from oborona.policy.expression import RuleMemory
@@ -13,6 +13,10 @@ from oborona.policy.list_files import ListFiles
 from oborona.policy.signature_files import SignatureFiles
 from oborona.policy.trap_table import TrapFiles
 from oborona.toml import TomlDocument, octets, parse
+
+if TYPE_CHECKING:  # they import this
+    from oborona.policy.load import Policy
+    from oborona.policy.signatures import SignatureBook
 
 
 class _KnownDocument(NamedTuple):
@@ -59,6 +63,14 @@ class DocumentCache:
         self._known = {name: entry for name, entry in self._known.items() if name in names}
 
 
+class PublishedPolicy(NamedTuple):
+    """A policy in force, ready for use."""
+
+    word: int  # of its publication
+    policy: Policy
+    book: SignatureBook  # of its signatures
+
+
 class PolicyCache:
     """Everything that is cached for the folders of one policy and their copies.
 
@@ -68,6 +80,8 @@ class PolicyCache:
         signatures: those of list files.
         traps: those of list files.
         rules: rules and conditions that were checked.
+        published: what was in force before the fork: processes that judge by it share its memory.
+            None = nothing was.
     """
 
     def __init__(self) -> None:
@@ -76,3 +90,9 @@ class PolicyCache:
         self.signatures = SignatureFiles()
         self.traps = TrapFiles()
         self.rules = RuleMemory()
+        self.published: PublishedPolicy | None = None
+
+    def loaded(self, word: int) -> Policy | None:
+        """Return the policy of a publication, if it was loaded before the fork."""
+        known = self.published
+        return known.policy if known is not None and known.word == word else None

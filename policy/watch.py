@@ -9,6 +9,7 @@ reads whatever the state says.
 
 from __future__ import annotations
 
+from operator import attrgetter
 from pathlib import Path
 from typing import Final
 
@@ -43,7 +44,12 @@ def folder_state(where: Path | PolicyFolders) -> FolderState:
             continue
         try:
             files = sorted(
-                path for path in folder.iterdir() if path.suffix in SUFFIXES and path.name[0] != "."
+                (
+                    path
+                    for path in folder.iterdir()
+                    if path.suffix in SUFFIXES and path.name[0] != "."
+                ),
+                key=attrgetter("name"),  # to compare whole paths takes half of a look
             )
         except (OSError, ValueError):
             state.append((str(folder), -1, 0, 0, 0))  # not the state of one that is empty

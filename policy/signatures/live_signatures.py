@@ -26,11 +26,14 @@ class LiveSignatures:
     Args:
         files: of the policy, by id.
         stored: of the store.
+        book: of both, where there is one already.
     """
 
-    def __init__(self, files: Files, stored: Iterable[Signature] = ()) -> None:
+    def __init__(
+        self, files: Files, stored: Iterable[Signature] = (), *, book: SignatureBook | None = None
+    ) -> None:
         self._books: tuple[tuple[Files, SignatureBook], ...] = (
-            (files, SignatureBook.of([*files.values(), *stored])),
+            (files, book or SignatureBook.of([*files.values(), *stored])),
         )  # the newest last
 
     @property

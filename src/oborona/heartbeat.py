@@ -12,9 +12,12 @@ from __future__ import annotations
 
 import asyncio
 import mmap
+import os
+import select
 import signal
 import threading
 import time
+import weakref
 from typing import Final
 
 LEAST_S: Final = 1.0  # between two beats of an idle process: it is woken no oftener
@@ -92,8 +95,15 @@ class StopSignal(threading.Event):
 
     def __init__(self) -> None:
         super().__init__()
+        self._descriptor = os.eventfd(0, os.EFD_CLOEXEC)
+        weakref.finalize(self, os.close, self._descriptor)
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, lambda *_: self.set())
+
+    def set(self) -> None:
+        """Ask to stop."""
+        super().set()
+        os.eventfd_write(self._descriptor, 1)  # never read: a wait from now on is over at once
 
     def is_set(self) -> bool:
         """Whether to stop."""
@@ -110,3 +120,14 @@ class StopSignal(threading.Event):
                 return True
             if left_s <= 0 or (until is not None and left_s <= _heart.every_s):
                 return super().is_set()
+
+    def wait_for(self, descriptor: int, timeout: float) -> None:
+        """Wait until set, until a descriptor is readable, or until so many seconds are over.
+
+        Args:
+            descriptor: beside the signals; -1 = none.
+            timeout: seconds, no more than an idle process may go without a beat.
+        """
+        beat()
+        heard = [self._descriptor, *([descriptor] if descriptor >= 0 else [])]
+        select.select(heard, [], [], min(timeout, _heart.every_s))

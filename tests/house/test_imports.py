@@ -57,6 +57,7 @@ EVERYONE = {
     "secret",
     "ident",
     "heartbeat",
+    "doorbell",
     "store_birth",
     "state_files",
     "sqlite_file",

@@ -137,7 +137,7 @@ async def test_damage_that_a_reader_meets_is_looked_at_by_the_keeper(tmp_path: P
         with pytest.raises(StoreError, match="damaged"):
             await reader.recent(100)
         assert "damaged" in schema.suspicion(path)
-        async with watch_journal(path, asyncio.Event(), look_s=0.05):
+        async with watch_journal(path, asyncio.Event()):
             await until_set_aside(path)
         assert not reader.in_place()
 
@@ -148,7 +148,7 @@ async def test_a_sound_journal_stays_whatever_somebody_says(
     path = tmp_path / "journal.db"
     async with filled(path, 50) as worker:
         schema.mark_suspect(path, "it is damaged, says somebody")
-        async with watch_journal(path, asyncio.Event(), look_s=0.05):
+        async with watch_journal(path, asyncio.Event()):
             await until(lambda: not schema.suspicion(path))
         assert await worker.count() == 50
     assert not list(tmp_path.glob("journal.db.damaged*"))

@@ -21,13 +21,13 @@ import pytest
 
 from oborona import state_files
 from oborona.config import DeliverySettings
+from oborona.doorbell import LOOK_S
 from oborona.errors import StoreError, StoreFull
 from oborona.journal import rows, schema
 from oborona.journal.entry import CopyDelivery, JournalEntry, LateFindings
 from oborona.journal.journal import BATCH_S, JournalWriter
 from oborona.journal.spool import JournalSpool, orphan_spools
 from oborona.journal.spool_record import HEADER, MAGIC, Spooled, decode_all, encode, pack_policy
-from oborona.journal.spool_takeover import LOOK_S
 from oborona.types import Action
 from tests.journal.entries import make_entry
 

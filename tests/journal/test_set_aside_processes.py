@@ -128,7 +128,7 @@ async def test_what_a_killed_one_left_waits_until_the_damaged_one_is_set_aside(
         said = await asyncio.to_thread(killed, process)
         await until(lambda: "what a dead process has left waits" in caplog.text)
         assert schema.suspicion(path)
-        async with watch_journal(path, asyncio.Event(), look_s=0.05):
+        async with watch_journal(path, asyncio.Event()):
             await until(lambda: "of a process that died are written" in caplog.text)
     there_once(path, said)
 

@@ -35,7 +35,6 @@ from oborona.policy.models.final.file import MAX_OCTETS, TrainedModel, encode, v
 from oborona.policy.models.final.summary import TrainingSummary
 from oborona.policy.rules import VerdictLines
 from oborona.policy.scan import Scan, ScanSite, scan
-from oborona.stores import final_model
 from oborona.stores.final_model import FollowedFinalModel
 from oborona.telemetry import status
 from oborona.types import Action, Envelope
@@ -159,7 +158,6 @@ def test_a_folder_in_its_place_is_an_error_and_no_fault(path: Path) -> None:
 async def test_it_is_followed_while_mail_flows_and_the_log_says_so(
     path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(final_model, "LOOK_S", 0.01)
     caplog.set_level(logging.INFO, "oborona.final")
     followed = FollowedFinalModel(path, SCHEMA)
     followed.begin()

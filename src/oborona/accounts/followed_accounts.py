@@ -20,9 +20,10 @@ from oborona.accounts.account import AccountBlock, AccountState
 from oborona.accounts.directory import AccountDirectory
 from oborona.accounts.store.accounts import AccountStore
 from oborona.accounts.store.rows import FollowedChanges
+from oborona.doorbell import Doorbell
 from oborona.errors import StoreError
 from oborona.metrics import Gauge
-from oborona.stores.followed_store import LOOK_S, StoreFollower, file_of
+from oborona.stores.followed_store import StoreFollower, file_of
 from oborona.telemetry.log import event
 
 BANS: Final = Gauge(
@@ -85,9 +86,10 @@ class FollowedAccounts:
 
     async def watch(self) -> None:
         """Follow the store, for ever."""
-        while True:
-            await asyncio.sleep(LOOK_S)
-            await asyncio.to_thread(self.look)
+        with Doorbell(self._path, sqlite=True, anyway=lambda: self.stale) as bell:
+            while True:
+                await bell.rung()
+                await asyncio.to_thread(self.look)
 
     def look(self) -> None:
         """Take what has changed."""

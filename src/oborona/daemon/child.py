@@ -25,12 +25,14 @@ import signal
 import sys
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import partial
 from typing import Final, NoReturn, Protocol
 
 from oborona import heartbeat
 from oborona.daemon.confinement.kinds import ProcessKind, call_grants
 from oborona.daemon.confinement.prctl import prctl
 from oborona.daemon.confinement.seccomp import SeccompUnavailable, install_filter
+from oborona.daemon.heap import trim_heap
 from oborona.daemon.process_title import set_process_title
 from oborona.daemon.signals import TAKEN
 from oborona.errors import ConfigError, OboronaError, StoreBusy, StoreVersion
@@ -102,7 +104,7 @@ def run_job(
             thing.close()
         if job.kind is not None:
             _confine(job.name, job.kind, log)
-        status = job.run(lambda: _tell(channel, READY))
+        status = job.run(partial(_ready, channel))
     except OboronaError as error:
         status = exit_status(error, served=served)
         event(log, logging.ERROR, "process cannot go on", process=job.name, error=error)
@@ -155,6 +157,11 @@ def _die_with(parent: int) -> None:
     prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
     if os.getppid() != parent:  # it went before we asked
         raise SystemExit(os.EX_TEMPFAIL)
+
+
+def _ready(channel: int) -> None:
+    trim_heap()  # of what opening stores has left
+    _tell(channel, READY)
 
 
 def _tell(channel: int, message: bytes) -> None:

@@ -35,6 +35,7 @@ from oborona.daemon.exporter import process as exporter
 from oborona.daemon.final_trainer.process import final_trainer_main
 from oborona.daemon.flows import process as flows
 from oborona.daemon.hang_detector import PATIENT
+from oborona.daemon.heap import use_one_heap
 from oborona.daemon.intake import service as intake
 from oborona.daemon.keeper.run import run_keeper
 from oborona.daemon.listeners import NONE_OPEN, DoorListener, listen_doors, takes_mail
@@ -116,6 +117,7 @@ def _run(
 ) -> int:
     """Check everything, open what is shared, and supervise."""
     keep_memory_private()
+    use_one_heap()
     before = PolicyCache()
     _log_policy_files(loaded, load_policy(policy_folders(loaded.settings.paths), SCHEMA, before))
     state = Path(loaded.settings.paths.state)
@@ -289,6 +291,7 @@ def _publisher(
         policy_folders(loaded.settings.paths), SCHEMA, state, key, before=before
     )
     publisher.begin()
+    before.published = publisher.published
     listener = publishing.listen(state)
     listening.callback(sockets.close_and_unlink, listener)
     return ProcessJob(

@@ -41,6 +41,7 @@ from oborona import heartbeat
 from oborona.daemon import sd_notify as service_manager
 from oborona.daemon.child import ClosableSocket, ProcessJob, run_job
 from oborona.daemon.hang_detector import ABORT_S, cpu_usage
+from oborona.daemon.heap import trim_heap
 from oborona.daemon.restart import how_it_ended
 from oborona.daemon.signals import TAKEN, SignalSocket
 from oborona.daemon.supervised_process import HEARD_BYTES, HUNG, SupervisedProcess
@@ -119,6 +120,7 @@ class Supervisor:
         """
         self._warn_of_threads()
         gc.collect()
+        trim_heap()
         with selectors.DefaultSelector() as self._selector, SignalSocket() as self._wakeup:
             self._selector.register(self._wakeup.reader, selectors.EVENT_READ)
             while not self._stopping or any(child.pid for child in self._children):

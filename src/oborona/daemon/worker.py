@@ -38,6 +38,7 @@ from oborona.daemon.reader.connection import ReaderConnection
 from oborona.daemon.reader.late_reader import LateReader
 from oborona.daemon.reader.meaning import EncoderMeanings
 from oborona.daemon.reader.picture_client import PictureClient
+from oborona.doorbell import Doorbell
 from oborona.doors.context import DoorContext, DoorServer
 from oborona.doors.delivery.entry_lookup import JournalTiming, find_entry
 from oborona.doors.delivery.handover import DeliveryServices
@@ -62,7 +63,7 @@ from oborona.session.concurrency_limit import ConcurrencyLimit
 from oborona.session.engines.engine_set import EngineSet, open_engines
 from oborona.session.logins import LoginWatch
 from oborona.session.lookups import DnsLookups
-from oborona.session.loop_lag import LoopLag
+from oborona.session.loop_lag import QUIET_S, LoopLag
 from oborona.session.policy_log import PolicyLog
 from oborona.session.quarantine.in_flight import InFlightTable
 from oborona.session.quarantine.scan_tracker import ScanTracker
@@ -86,6 +87,8 @@ from oborona.telemetry.status_writer import write_periodically
 # that looking at, or reading, all pictures of a message may take once it is answered
 LATE_S: Final = 120.0
 LATE_GRACE_S: Final = 3.0  # at the end, for pictures that are being read
+# after a message, until the disk has what it counted
+FLUSHED_S: Final = 1.0
 # objects more than before, and collections of the younger generation
 COLLECT_AFTER: Final = (20_000, 20, 10)
 
@@ -143,6 +146,7 @@ class WorkerProcess:
         self._settings = settings
         self._name = name
         self._state = state
+        self._before = before
         self._places = GeoIpDatabases(settings.places)
         self._final = FollowedFinalModel.of_site(state, SCHEMA)
         self._signatures = FollowedSignatures(state / state_files.SIGNATURES)
@@ -169,6 +173,7 @@ class WorkerProcess:
         self._sightings = CampaignSightings()
         self._beside: EngineSet | None = None  # opened in the loop
         self._stop = asyncio.Event()
+        self._counted = asyncio.Event()  # a message, since the last round of flushes began
         self._trouble = ""  # of the counters, said once
         self._turned_away = 0  # adds, at the end of the last trouble
         self._full = False  # it was said that adds are turned away
@@ -209,7 +214,7 @@ class WorkerProcess:
             line = ReaderConnection(self._state / state_files.READER_SOCKET)
             closings.add(line.close, "the connection to the reader can't be closed")
             site = self._site(keys, counters, line)
-            pulse = LoopLag()
+            pulse = LoopLag(max(QUIET_S, 2 * self._settings.worker.deadline_s))
             limit = ConcurrencyLimit(
                 self._settings.worker.max_messages,
                 pulse,
@@ -297,6 +302,7 @@ class WorkerProcess:
                     chores.create_task(chore)
                     for chore in (
                         self._flush(counters),
+                        self._flush_others(counters),
                         self._policy.watch(),
                         asking.watch(lambda: self._policy.current),
                         self._places.watch(),
@@ -326,7 +332,10 @@ class WorkerProcess:
         closings.add(self._accounts.close, "the file of accounts can't be closed")
         self._accounts.look()
         closings.add(self._signatures.close, "the last hits of signatures may be lost")
-        self._signatures.begin(self._policy.current.signatures)
+        self._signatures.begin(
+            self._policy.current.signatures,
+            None if self._before is None else self._before.published,
+        )
         self._final.begin()
         self._beside = open_engines(self._settings, self._name)
         if self._beside is not None:
@@ -415,15 +424,29 @@ class WorkerProcess:
             self._sightings.note(sighting)
 
     async def _flush(self, counters: BufferedCounters) -> None:
+        """Hand counts over every few moments while messages come."""
+        flush_s, loop = self._settings.counters.flush_s, asyncio.get_running_loop()
         while True:
-            await asyncio.sleep(self._settings.counters.flush_s)
-            self._flush_once(counters)
+            await self._counted.wait()
+            self._counted.clear()
+            until = loop.time() + FLUSHED_S
+            while loop.time() < until:
+                await asyncio.sleep(flush_s)
+                self._flush_once(counters)
+
+    async def _flush_others(self, counters: BufferedCounters) -> None:
+        """Hand over what was counted without a message, such as logins, with the second's look."""
+        with Doorbell(anyway=lambda: True) as second:
+            while True:
+                await second.rung()
+                self._flush_once(counters)
 
     def _flush_once(self, counters: BufferedCounters) -> None:
         self._hand_over(counters, partial(counters.flush, time.time()))
 
     def _write(self, counters: BufferedCounters, now: float) -> None:
         """Have what a message counted survive the death of this process."""
+        self._counted.set()
         self._hand_over(counters, partial(counters.write, now))
 
     def _hand_over(self, counters: BufferedCounters, hand_over: Callable[[], int]) -> None:

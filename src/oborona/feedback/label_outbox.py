@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final, NamedTuple
 
+from oborona.doorbell import ring
 from oborona.feedback import voices
 from oborona.feedback.connection import FeedbackConnection
 from oborona.feedback.label import LabelKind, LabelSource
@@ -109,6 +110,7 @@ class LabelOutbox:
                     if change.pieces
                 ],
             )
+        ring(self._connection.path)
 
     def news(self, after: int, most: int) -> list[LabelCountNews]:
         """Return the first words behind a place that were counted or taken back, in that order.

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from itertools import chain
 from typing import Any, Final
 
+from oborona.doorbell import ring
 from oborona.feedback import voices
 from oborona.feedback.connection import FeedbackConnection
 from oborona.feedback.feature_layout import layout
@@ -69,6 +70,7 @@ class LabelStore(FeedbackConnection):
                 recorded.append(
                     RecordedLabel(id=ident, new=True, replaced=replaced, counted=counted)
                 )
+        ring(self.path)
         return recorded
 
     def take_back(self, idents: Sequence[int], *, reason: str, by: str, now: float) -> list[int]:
@@ -86,6 +88,7 @@ class LabelStore(FeedbackConnection):
         with self.transaction() as db:
             withdrawn = self._take_back(db, idents, reason, by, now)
             db.execute("UPDATE course SET hurry = edits")
+        ring(self.path)
         return withdrawn
 
     def roll_back(self, snapshot: int, *, by: str, now: float) -> tuple[int, int]:

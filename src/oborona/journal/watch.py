@@ -6,15 +6,17 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import math
+import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Final
 
+from oborona.doorbell import Doorbell
 from oborona.errors import StoreError
 from oborona.journal import schema
 
-LOOK_S: Final = 1.0  # between looks for a note, or whether the file is there
 # after all of a file was read and was sound: reading it again costs a disk minutes
 REST_S: Final = 600.0
 
@@ -23,7 +25,7 @@ log = logging.getLogger("oborona.keeper")
 
 @asynccontextmanager
 async def watch_journal(
-    path: Path, stop: asyncio.Event, *, look_s: float = LOOK_S, rest_s: float = REST_S
+    path: Path, stop: asyncio.Event, *, rest_s: float = REST_S
 ) -> AsyncIterator[None]:
     """Have the journal looked after within.
 
@@ -32,10 +34,9 @@ async def watch_journal(
     Args:
         path: the journal.
         stop: set when nobody is to look any more.
-        look_s: seconds between looks.
         rest_s: seconds that a file which was found sound is not read again.
     """
-    task = asyncio.create_task(_watch(path, stop, look_s, rest_s), name="watching")
+    task = asyncio.create_task(_watch(path, stop, rest_s), name="watching")
     try:
         yield
     finally:
@@ -43,25 +44,26 @@ async def watch_journal(
         await asyncio.wait({task})
 
 
-def _is_due(path: Path, rested: float) -> bool:
-    return not path.exists() or (rested <= 0 and bool(schema.suspicion(path)))
+def _is_due(path: Path, *, rests: bool) -> bool:
+    return not path.exists() or (not rests and bool(schema.suspicion(path)))
 
 
-async def _watch(path: Path, stop: asyncio.Event, look_s: float, rest_s: float) -> None:
-    trouble_told, rested = "", 0.0
-    while not stop.is_set():
-        await asyncio.sleep(look_s)
-        rested -= look_s
-        if not _is_due(path, rested):
-            continue
-        try:
-            if await asyncio.to_thread(schema.prepare, path) is None:
-                rested = rest_s
-            trouble_told = ""
-        except StoreError as error:
-            if str(error) != trouble_told:
-                log.error("the journal can't be looked at: %s", error)  # noqa: TRY400 - the error says where
-            trouble_told = str(error)
-        except Exception:
-            log.exception("the journal can't be looked at: a fault of ours")
-            rested = rest_s
+async def _watch(path: Path, stop: asyncio.Event, rest_s: float) -> None:
+    trouble_told, rests_until = "", -math.inf
+    # a note is another file: it is looked for each second
+    with Doorbell(path, anyway=lambda: True) as bell:
+        while not stop.is_set():
+            await bell.rung()
+            if not _is_due(path, rests=time.monotonic() < rests_until):
+                continue
+            try:
+                if await asyncio.to_thread(schema.prepare, path) is None:
+                    rests_until = time.monotonic() + rest_s
+                trouble_told = ""
+            except StoreError as error:
+                if str(error) != trouble_told:
+                    log.error("the journal can't be looked at: %s", error)  # noqa: TRY400 - the error says where
+                trouble_told = str(error)
+            except Exception:
+                log.exception("the journal can't be looked at: a fault of ours")
+                rests_until = time.monotonic() + rest_s

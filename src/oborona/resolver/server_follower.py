@@ -1,14 +1,13 @@
 """A resolver kept at the servers that the system names, and a word in the log when none of them is
 of use.
 
-/etc/resolv.conf is looked at once a second (a stat), read when it has changed: a network that comes
+/etc/resolv.conf is read when it has changed: a network that comes
 up late, or a resolver of one's own that is set up beside the daemon, takes no restart.  Where the
 settings name servers, those stay.
 """
 
 from __future__ import annotations
 
-import asyncio
 import logging
 import os
 import time
@@ -16,11 +15,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
+from oborona.doorbell import Doorbell
 from oborona.resolver.factory import SYSTEM, max_questions_under_way, system_servers
 from oborona.resolver.resolver import Resolver
 from oborona.telemetry.log import event
 
-LOOK_S: Final = 1.0
 # questions in a row that brought nothing: a few messages, more than one dead zone asks for
 FAILING: Final = 20
 
@@ -58,9 +57,10 @@ class FollowedServers:
 
     async def watch(self) -> None:
         """Look for ever."""
-        while True:
-            await asyncio.sleep(LOOK_S)
-            self.look()
+        with Doorbell(*([] if self._file is None else [self._file]), anyway=lambda: True) as bell:
+            while True:
+                await bell.rung()
+                self.look()
 
     def look(self) -> None:
         """Take the servers of the file if it has changed, and say when the DNS begins or ceases to

@@ -1,5 +1,5 @@
 """The final models of a process: the site's own, in the state folder, and the one that comes with
-Oborona, with the word on which of them decides; looked at once a second.
+Oborona, with the word on which of them decides; followed by `oborona.doorbell`.
 
 A file that is broken, or sees what is not known here, leaves the model as it was, and the log says
 why, once; a file that is taken away takes the model with it.
@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from oborona import state_files
+from oborona.doorbell import Doorbell
 from oborona.errors import OboronaError, StoreError
 from oborona.metrics import Gauge
 from oborona.policy.expression import FactSchema
@@ -37,7 +38,6 @@ from oborona.policy.rules import VerdictLines
 from oborona.telemetry.log import event
 from oborona.types import RuleHit, RuleMode
 
-LOOK_S: Final = 1.0
 WRONG: Final = Gauge(
     "oborona_final_wrong",
     (
@@ -168,6 +168,7 @@ class FollowedFinalModel:
         shipped: Sequence[Path] = (),
         choice: Path | None = None,
     ) -> None:
+        self._paths = (path, *shipped, *(() if choice is None else (choice,)))
         self._own = _FollowedForest((path,), schema, adds=False)
         self._shipped = _FollowedForest(shipped, schema, adds=True)
         self._choice_path = choice
@@ -314,10 +315,11 @@ class FollowedFinalModel:
 
     async def watch(self) -> None:
         """Follow the files for ever."""
-        while True:
-            await asyncio.sleep(LOOK_S)
-            if await asyncio.to_thread(self.look):
-                self._say()
+        with Doorbell(*self._paths) as bell:
+            while True:
+                await bell.rung()
+                if await asyncio.to_thread(self.look):
+                    self._say()
 
     def _say(self) -> None:
         shipped = f"{self._shipped.version} {self.standing}" if self.shipped else "none"

@@ -4,7 +4,8 @@
     follower: has the version moved? → rows with a higher number, or all of them where it can't go
     on from what it knows
 
-A follower asks a few times a second: 10 µs while nothing changes. All is read again where another
+A follower is woken by `oborona.doorbell`: at once where the change rings, as all changes of ours
+do, else within a second. All is read again where another
 file has the store's name, where the store was put back to what it was before, was damaged, or
 forgets. While it can't be read what is known stays, and the log says so, once, and once when it is
 over.
@@ -20,11 +21,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, ClassVar, Final, Generic, Protocol, TypeVar
 
+from oborona.doorbell import ring
 from oborona.errors import StoreError
 from oborona.sqlite_file import SharedSqliteFile, SqliteFileDamaged
 from oborona.telemetry.log import event
 
-LOOK_S: Final = 0.4  # between looks: what is changed holds in all processes within half a second
 READ_WHOLE: Final = -1  # instead of a version
 _AT_ONCE: Final = 500  # rows
 
@@ -57,6 +58,7 @@ class FollowedStore(SharedSqliteFile):
         with self.transaction() as db:
             db.execute("UPDATE version SET number = number + 1")
             yield self._number()
+        ring(self.path)
 
     @contextmanager
     def rows_since(

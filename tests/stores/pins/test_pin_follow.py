@@ -12,7 +12,6 @@ import pytest
 from oborona import state_files
 from oborona.reputation.flag import ReputationFlag
 from oborona.reputation.pins import Pin
-from oborona.stores import followed_store
 from oborona.stores.pins.follower import PINS, FollowedPins
 from oborona.stores.pins.store import PinStore
 from oborona.types import Shingle
@@ -137,7 +136,6 @@ def test_one_that_this_version_does_not_know_is_no_reason_to_do_without_the_othe
 
 
 async def test_a_pin_is_followed_within_a_second(path: Path, followed: FollowedPins) -> None:
-    assert followed_store.LOOK_S <= 0.5
     with PinStore(path) as store:
         watching = asyncio.create_task(followed.watch())
         try:

@@ -345,7 +345,6 @@ def test_a_worker_tells_how_many_it_holds_and_found(path: Path) -> None:
 async def test_hits_are_written_while_it_runs_and_at_its_end_and_wait_while_they_cannot_be(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(follower, "LOOK_S", 0.01)
     monkeypatch.setattr(follower, "FLUSH_S", 0.02)
     monkeypatch.setattr(sqlite_file, "BUSY_S", 0.01)
     with SignatureStore(path) as store:

@@ -10,7 +10,6 @@ has some told again, which are the same incident.
 
 from __future__ import annotations
 
-import asyncio
 import logging
 from collections.abc import Callable
 from contextlib import AbstractContextManager
@@ -27,6 +26,7 @@ from oborona.accounts.limits.subjects import facts_of
 from oborona.atomic_file import write_atomically
 from oborona.daemon.keeper.followed_directory import FollowedDirectory
 from oborona.daemon.keeper.policy_in_force import PolicyInForce
+from oborona.doorbell import Doorbell
 from oborona.feedback.connection import FeedbackConnection
 from oborona.feedback.label import LabelKind, LabelSource
 from oborona.feedback.label_outbox import LabelCountNews, LabelOutbox
@@ -39,7 +39,6 @@ from oborona.telemetry.log import event
 from oborona.telemetry.trouble import TroubleNotice
 from oborona.types import Client, CounterPrefix, Envelope, Stage
 
-LOOK_S: Final = 1.0
 MERGED_S: Final = 2.0  # until the writer of the counters has what was handed over
 AT_ONCE: Final = 500  # labels
 _NOTHING: Final = MessageAmounts(messages=0, recipients=0, octets=0)
@@ -79,6 +78,7 @@ class ComplaintWatch:
             state / state_files.ACCOUNTS, log, "limits on complaints"
         )
         self._connection: FeedbackConnection | None = None
+        self._waits = False  # there is something to do though no label comes
         self._hasher: Hasher | None = None
         self._trouble = TroubleNotice(
             "limits on complaints wait", "limits on complaints are tried again"
@@ -86,15 +86,17 @@ class ComplaintWatch:
 
     async def run(self) -> None:
         """Try them, for ever."""
-        while True:
-            await self.step()
-            await asyncio.sleep(LOOK_S)
+        with Doorbell(self._labels, sqlite=True, anyway=lambda: self._waits) as bell:
+            while True:
+                await bell.rung()
+                await self.step()
 
     async def step(self) -> None:
         """Try them on what is new; trouble is said once."""
         with self._trouble.noted():
             await self._look()
         if self._trouble.now:
+            self._waits = True
             self._let_go()
 
     async def close(self) -> None:
@@ -119,7 +121,9 @@ class ComplaintWatch:
             self._note(outbox.newest())
             return
         merged = self._clock() - MERGED_S
-        news = [label for label in outbox.news(place, AT_ONCE) if label.time <= merged]
+        labels = outbox.news(place, AT_ONCE)
+        self._waits = bool(labels)  # for the counters, or for their turn
+        news = [label for label in labels if label.time <= merged]
         if not news:
             return
         await self._try({label.journal: label for label in news if _is_against(label)})

@@ -76,9 +76,11 @@ class PolicyInForce:
             return self._own()
         if word == self._word:
             return False
+        copy = self._source.copied(snapshot_folder(self._folder, word))
         try:
-            copy = self._source.copied(snapshot_folder(self._folder, word))
-            policy = load_policy(copy, SCHEMA, self._before, named=self._source)
+            policy = self._before.loaded(word) or load_policy(
+                copy, SCHEMA, self._before, named=self._source
+            )
         except PolicyError as error:
             raise StoreError(f"the policy in force can't be loaded: {error}") from error
         if policy.version != version_of(word):

@@ -31,6 +31,7 @@ from oborona.daemon.keeper.person_actions import PersonActions
 from oborona.daemon.keeper.policy_in_force import PolicyInForce
 from oborona.daemon.keeper.rescorer_in_force import RescorerInForce
 from oborona.daemon.keeper.shared_counters import SharedCounters
+from oborona.doorbell import Doorbell
 from oborona.errors import OboronaError, StoreError
 from oborona.ident import to_text
 from oborona.journal.index.index import JournalIndex
@@ -59,9 +60,9 @@ from oborona.telemetry.alert import Alert, AlertKind
 from oborona.telemetry.log import event
 from oborona.telemetry.trouble import TroubleNotice
 
-LOOK_S: Final = 0.5  # between looks at what has changed: reads of four stores
-# between looks at what is to be moved or tried again; what is decided here rings, and need not wait
-MOVE_S: Final = 1.0
+UNTOLD_S: Final = 60.0  # between looks at what has changed where no file has moved
+# between looks at what is to be tried again; what is decided rings, and need not wait
+MOVE_S: Final = 5.0
 TROUBLE_S: Final = 5.0  # before the next try
 GRACE_S: Final = 3.0  # at the end, for what is under way
 EXAMPLES: Final = 5  # messages that an alert names
@@ -111,7 +112,8 @@ class RecheckService:
         self._pins = FollowedPins(state / state_files.PINS)
         self._final = FollowedFinalModel.of_site(state, SCHEMA)
         self._heard = PersonActions(state)
-        self._changed, self._decided = asyncio.Event(), asyncio.Event()
+        # bells: a change to be told of, one to be judged by, a move to be made
+        self._told, self._changed, self._decided = asyncio.Event(), asyncio.Event(), asyncio.Event()
         self._asked: dict[str, Mapping[str, str]] = {}
         self._site: ScanSite | None = None
         waves = settings.alarm
@@ -234,14 +236,35 @@ class RecheckService:
     ) -> None:
         ended = asyncio.Event()
         async with asyncio.TaskGroup() as group:
+            folder = self._state / state_files.POLICY_IN_FORCE
+            page = folder / state_files.POLICY_PAGE
+            changing = (state_files.FEEDBACK, state_files.SIGNATURES, state_files.PINS)
             watching = [
                 group.create_task(watch)
-                for watch in (self._persons.watch(), self._pins.watch(), self._final.watch())
+                for watch in (
+                    self._persons.watch(),
+                    self._pins.watch(),
+                    self._final.watch(),
+                    _pass_on(
+                        self._told,
+                        page,
+                        *(self._state / name for name in changing),
+                        # where no publisher runs, the policy folders are looked at
+                        anyway=lambda: not page.exists(),
+                    ),
+                    _pass_on(self._changed, self._state / state_files.JOURNAL),  # found late
+                    _pass_on(self._decided, self._state / state_files.MOVES),  # an admin's word
+                )
             ]
             steady = [
                 group.create_task(self._repeat(stop, name, step, pause_s, bell))
                 for name, step, pause_s, bell in (
-                    ("changes", lambda: self._queue_triggers(changes, engine), LOOK_S, ended),
+                    (
+                        "changes",
+                        lambda: self._queue_triggers(changes, engine),
+                        UNTOLD_S,
+                        self._told,
+                    ),
                     ("judging", engine.step, 0.0, self._changed),
                     ("moves", lambda: self._move(mover), MOVE_S, self._decided),
                     ("report", self._report, status.WRITE_S, ended),
@@ -249,7 +272,7 @@ class RecheckService:
                 )
             ]
             await stop.wait()
-            for bell in (ended, self._changed, self._decided):
+            for bell in (ended, self._told, self._changed, self._decided):
                 bell.set()
             await asyncio.wait(steady, timeout=GRACE_S)
             # a move that is cut off here is made again by the next process
@@ -289,6 +312,7 @@ class RecheckService:
         for trigger in await asyncio.to_thread(changes.look):
             engine.add(trigger.cause, trigger.pieces, echo=trigger.echo)
             self._changed.set()
+            self._told.set()  # there may be more than one look takes
         if changes.failed is not None:
             raise changes.failed
         return 0.0
@@ -431,6 +455,16 @@ def open_recheck(
         )
     alarm = open_alarm(settings, name, time.time)
     return RecheckService(settings, name, state, mailboxes, alarm, counters, before=before)
+
+
+async def _pass_on(
+    bell: asyncio.Event, *paths: Path, anyway: Callable[[], bool] = lambda: False
+) -> None:
+    """Ring when stores move, for ever."""
+    with Doorbell(*paths, sqlite=True, anyway=anyway) as doorbell:
+        while True:
+            await doorbell.rung()
+            bell.set()
 
 
 async def _wait(bell: asyncio.Event, seconds: float) -> None:

@@ -56,8 +56,11 @@ class RescorerInForce:
             and models == self._models
         )
         if self._rescorer is None or not same:
-            self._objects, self._models = objects, models
-            gc.unfreeze()  # else a policy that is no longer in force would stay for ever
+            former, self._objects, self._models = self._objects, objects, models
+            if former is not None and former[1] is not policy:
+                # else a policy that is no longer in force would stay for ever; what was loaded
+                # before the fork stays shared as long as nobody looks at it
+                gc.unfreeze()
             gc.collect()
             # a policy is a million objects, and the collector need not look at them for each few
             # messages

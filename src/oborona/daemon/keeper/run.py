@@ -72,7 +72,9 @@ async def _main(
         second = open_recheck(settings, name, state, counters(), before)
         look = partial(second.run, stop)
     alive = asyncio.create_task(beat_forever())
-    policy = cache(partial(_policy_in_force, settings, state))  # loaded once, by who asks first
+    policy = cache(
+        partial(_policy_in_force, settings, state, before)
+    )  # loaded once, by who asks first
     beside = [asyncio.create_task(_act_on_incidents(settings, name, state, policy))]
     beside.append(asyncio.create_task(_watch_complaints(state, counters, policy)))
     if settings.alarm.held_hours or settings.alarm.tell_senders:
@@ -90,12 +92,12 @@ async def _main(
         alive.cancel()
 
 
-def _policy_in_force(settings: Settings, state: Path) -> PolicyInForce:
+def _policy_in_force(settings: Settings, state: Path, before: PolicyCache | None) -> PolicyInForce:
     # a keeper that judges nothing does without the policy
     from oborona.daemon.keeper.policy_in_force import PolicyInForce  # noqa: PLC0415
     from oborona.stores.policy_folders import policy_folders  # noqa: PLC0415
 
-    return PolicyInForce(state, policy_folders(settings.paths))
+    return PolicyInForce(state, policy_folders(settings.paths), before)
 
 
 def _shared_counters(settings: Settings, state: Path) -> SharedCounters:

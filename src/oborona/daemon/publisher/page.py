@@ -22,6 +22,7 @@ import sys
 from pathlib import Path
 from typing import Final
 
+from oborona.doorbell import ring
 from oborona.errors import StoreError
 from oborona.ident import WORKERS
 from oborona.policy.version import LENGTH as VERSION_LENGTH
@@ -65,6 +66,7 @@ class PolicyPage:
     """
 
     def __init__(self, path: Path) -> None:
+        self._path = path
         try:
             descriptor = os.open(path, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW)
             try:
@@ -114,6 +116,7 @@ class PolicyPage:
     @active.setter
     def active(self, word: int) -> None:
         self._words[_ACTIVE] = word
+        ring(self._path)
 
     @property
     def offered(self) -> int:
@@ -123,6 +126,7 @@ class PolicyPage:
     @offered.setter
     def offered(self, word: int) -> None:
         self._words[_OFFERED] = word
+        ring(self._path)
 
     def named(self, version: str) -> int:
         """Return the word of a new publication.

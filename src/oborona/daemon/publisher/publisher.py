@@ -1,9 +1,9 @@
 """The process that publishes the policy: it alone reads the policy folders while the service runs,
 and all workers switch at its word.
 
-    look at the folders twenty times a second, at SIGHUP and when asked → the files have come to
-    rest → load and check → copy them (`snapshots`) → offer the copy on the page → all workers that
-    live are ready, or `PATIENCE_S` is over → put it in force
+    look at the folders when the kernel says that they change, once a second, at SIGHUP and when
+    asked → the files have come to rest → load and check → copy them (`snapshots`) → offer the copy
+    on the page → all workers that live are ready, or `PATIENCE_S` is over → put it in force
 
 A broken policy is refused with its place and never offered.  One that a worker says it can't load
 is withdrawn: all or none.  A worker that was late loads the policy before it judges its next
@@ -29,19 +29,20 @@ import msgspec
 from oborona import state_files
 from oborona.daemon.publisher import reload_socket
 from oborona.daemon.publisher.code import CodePublisher
-from oborona.daemon.publisher.page import PolicyPage, version_of
+from oborona.daemon.publisher.page import NOTHING, PolicyPage, version_of
 from oborona.daemon.publisher.quiet_period import QuietPeriod
 from oborona.daemon.publisher.reload_socket import ReloadOutcome
 from oborona.daemon.publisher.reporter import PolicyReporter, refusal_of
 from oborona.daemon.publisher.snapshots import PolicySnapshots, snapshot_folder
+from oborona.doorbell import CHANGED, LOOK_S, FileNotices
 from oborona.errors import PolicyError, StoreError
 from oborona.heartbeat import beat
 from oborona.policy.expression import FactSchema
 from oborona.policy.folders import PolicyFolders
-from oborona.policy.load_cache import PolicyCache
+from oborona.policy.load_cache import PolicyCache, PublishedPolicy
+from oborona.policy.signatures import SignatureBook
 from oborona.policy.watch import LivePolicy, folder_state
 
-LOOK_S: Final = 0.25  # between looks at the policy folder
 MOVING_LOOK_S: Final = 0.05  # while its files change: they are read as soon as they rest
 PATIENCE_S: Final = 5.0  # for workers to be ready; with the largest policy they take half of it
 TICK_S: Final = 0.005  # between looks at who is ready
@@ -83,6 +84,7 @@ class PolicyPublisher:
         self._patience_s = patience_s
         self._snapshots = PolicySnapshots(state / state_files.POLICY_IN_FORCE, self._folders)
         self._page: PolicyPage | None = None
+        self._begun = NOTHING
         self._rest = QuietPeriod(self._live.seen)
         self._handed_on = self._live.seen  # how the files looked that the workers have
         self._retry_at = 0.0  # monotonic; 0 = there is nothing to try again
@@ -91,6 +93,7 @@ class PolicyPublisher:
         self._behind: dict[int, int] = {}  # workers that were late, with what they were late for
         self._asked = False
         self._stop = False
+        self._signalled = -1
         self.telling = PolicyReporter(state)
 
     def begin(self) -> None:
@@ -110,11 +113,17 @@ class PolicyPublisher:
                 raise self._live.error
             word = page.named(self._live.current.version)
             self._take(word, force=True)
-        page.offered = page.active = word
+        page.offered = page.active = self._begun = word
         self._handed_on = self._live.seen
         self._rest.handled(self._live.seen)
         self._snapshots.keep(frozenset({word}))
         page.close()
+
+    @property
+    def published(self) -> PublishedPolicy:
+        """What `begin` put in force, made ready for processes that are forked from here."""
+        policy = self._live.current
+        return PublishedPolicy(self._begun, policy, SignatureBook.of(policy.signatures.values()))
 
     def run(self, listener: socket.socket, ready: Callable[[], None]) -> int:
         """Publish until SIGTERM; return the exit status.
@@ -122,16 +131,28 @@ class PolicyPublisher:
         Raises:
             StoreError: what is in force can't be read.
         """
+        self._signalled = os.eventfd(0, os.EFD_CLOEXEC | os.EFD_NONBLOCK)  # a wait is over at once
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, self._end)
         signal.signal(signal.SIGHUP, self._ask)
         self.open()
         ready()
+        notices = FileNotices()
+        heard: list[socket.socket | FileNotices | int] = [
+            listener,
+            self._signalled,
+            *([notices] if notices.given else []),
+        ]
         while not self._stop:
             beat()
+            for folder in filter(None, self._folders):
+                notices.add(folder, CHANGED)  # one that is there by now, or another of the name
             look_s = MOVING_LOOK_S if self._rest.waits else LOOK_S
-            readable, _, _ = select.select([listener], [], [], 0.0 if self._asked else look_s)
-            line = reload_socket.accept_reload(listener) if readable else None
+            readable, _, _ = select.select(heard, [], [], 0.0 if self._asked else look_s)
+            notices.drain()
+            if self._signalled in readable:
+                os.eventfd_read(self._signalled)
+            line = reload_socket.accept_reload(listener) if listener in readable else None
             outcome = self.look(asked=self._asked or line is not None)
             if line is not None and outcome is not None:
                 reload_socket.answer_reload(line, outcome)
@@ -153,9 +174,15 @@ class PolicyPublisher:
 
     def _end(self, _number: int, _frame: object) -> None:
         self._stop = True
+        self._wake()
 
     def _ask(self, _number: int, _frame: object) -> None:
         self._asked = True
+        self._wake()
+
+    def _wake(self) -> None:
+        if self._signalled >= 0:
+            os.eventfd_write(self._signalled, 1)
 
     def look(self, *, asked: bool = False) -> ReloadOutcome | None:
         """Look at the folders once, and publish what is there if it changed and has come to rest.

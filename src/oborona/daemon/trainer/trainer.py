@@ -1,5 +1,5 @@
-"""The trainer as a process: it decides on feedback within a tenth of a second, learns from it,
-counts its pieces, and writes its status.
+"""The trainer as a process: it decides on feedback as soon as it is written down, learns from
+it, counts its pieces, and writes its status.
 """
 
 from __future__ import annotations
@@ -13,9 +13,11 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Final
 
+from oborona import state_files
 from oborona.config import Settings
 from oborona.counters.write_only import WriteOnlyCounters
 from oborona.daemon.trainer.process import EventProcessorRunner
+from oborona.doorbell import LOOK_S, RUNG, FileNotices
 from oborona.errors import StoreError, StoreVersion
 from oborona.feedback.label_counter import LabelCounter
 from oborona.feedback.trainer import Trainer
@@ -26,7 +28,6 @@ from oborona.stores.final_training_record import read_record
 from oborona.telemetry import status
 from oborona.telemetry.log import event
 
-LOOK_S: Final = 0.1  # between looks at what people said
 TROUBLE_S: Final = 10.0  # before the next attempt
 NAME: Final = "trainer"
 DAY_S: Final = 86_400.0
@@ -143,11 +144,15 @@ def with_trainer(
         retention_s=settings.learning.retention_days * DAY_S,
         goes_on=beat,
     )
+    notices = FileNotices()
     try:
         if recovered:
             event(log, logging.WARNING, "learning goes on")
         report_at, counting_trouble, relearned = 0.0, "", False
         while not stop.is_set():
+            notices.drain()  # before the looks: what comes meanwhile is heard after them
+            for name in (state_files.EVENTS, state_files.FEEDBACK):
+                notices.add(state / name, RUNG)
             busy = believing.step()
             busy |= trainer.step()
             try:
@@ -163,8 +168,9 @@ def with_trainer(
                 write_trainer_status(state, trainer, believing)
                 report_at = time.monotonic() + status.WRITE_S
             if not busy:
-                stop.wait(LOOK_S)
+                stop.wait_for(notices.fileno(), LOOK_S)
     finally:
+        notices.close()
         trainer.close()
 
 

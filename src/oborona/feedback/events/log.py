@@ -17,6 +17,7 @@ from typing import Any, Final
 
 import msgspec
 
+from oborona.doorbell import ring
 from oborona.feedback.events.model import (
     MOST_RAW,
     OPPOSITE,
@@ -83,6 +84,7 @@ class EventLog(SharedSqliteFile):
                 if octets:
                     db.execute("INSERT INTO raw VALUES (?, ?, ?)", (ident, len(event.raw), octets))
                 receipts.append(EventReceipt(ident, new=True))
+        ring(self.path)
         return receipts
 
     def said(self, ident: int) -> list[EventSummary]:

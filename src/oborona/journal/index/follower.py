@@ -13,11 +13,10 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Final
 
+from oborona.doorbell import Doorbell
 from oborona.errors import StoreError
 from oborona.journal.index.index import JournalIndex
 
-# between looks when there is nothing: the index is so far behind, and what a worker's batch waits
-PAUSE_S: Final = 0.5
 RETRY_S: Final = 5.0  # where the journal can't be read, or the index not be written
 
 _log = logging.getLogger("oborona.index")
@@ -52,14 +51,22 @@ class IndexFollower:
 
     async def run(self, stop: asyncio.Event) -> None:
         """Follow until told to stop."""
-        while not stop.is_set():
-            pause_s = await self._step()
-            if pause_s:
-                try:
-                    async with asyncio.timeout(pause_s):
-                        await stop.wait()
-                except TimeoutError:
-                    continue
+        following = asyncio.create_task(self._follow())
+        await stop.wait()
+        following.cancel()
+        await asyncio.wait({following})
+
+    async def _follow(self) -> None:
+        """Follow for ever; at once where more is there, else when the journal has moved."""
+        with Doorbell(self._index.journal, sqlite=True, anyway=self._index.unwritten) as bell:
+            while True:
+                await bell.rung()
+                while True:
+                    well = await self._step()
+                    if not well:
+                        await asyncio.sleep(self._retry_s)
+                    elif not self._index.busy:
+                        break
 
     async def purge(self, now: float, window_s: float) -> int:
         """Forget what nobody looks for any more; as `JournalIndex.purge`."""
@@ -71,8 +78,8 @@ class IndexFollower:
         self._thread.shutdown()
         self._index.close()
 
-    async def _step(self) -> float:
-        """Make one step; return how long to rest, seconds."""
+    async def _step(self) -> bool:
+        """Make one step; return whether it could be made."""
         loop = asyncio.get_running_loop()
         try:
             await loop.run_in_executor(self._thread, self._index.follow, self._clock())
@@ -86,11 +93,11 @@ class IndexFollower:
                     ),
                     error,
                 )
-            return self._retry_s
+            return False
         except Exception:  # noqa: BLE001 - the barrier: purging and everything else go on
             _log.exception("index: a fault of ours")
-            return self._retry_s
+            return False
         if self._trouble:
             self._trouble = False
             _log.warning("index: follows the journal again")
-        return 0.0 if self._index.busy else PAUSE_S
+        return True

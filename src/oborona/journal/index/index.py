@@ -132,6 +132,15 @@ class JournalIndex:
         )
 
     @property
+    def journal(self) -> Path:
+        """The journal that it follows."""
+        return self._journal
+
+    def unwritten(self) -> bool:
+        """Tell whether rows are in memory alone, which a later step is to write."""
+        return bool(self._view.fresh)
+
+    @property
     def busy(self) -> bool:
         """Whether the next step is better taken at once."""
         return self._full

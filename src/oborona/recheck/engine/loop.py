@@ -42,9 +42,11 @@ ECHOES_S: Final = (0.5, 2.0)  # after a change, for counts that were on their wa
 CLOCK_TURN: Final = 4  # of so many steps one is the clock's
 LATE: Final = "late"  # name of the place in what was found late
 ALLOWED: Final = "allowed"  # name of the time until which an admin lets everything be moved
-SAVE_S: Final = 5.0  # between writes of how far we are
+SAVE_S: Final = 5.0  # between writes of how far we are, while messages are looked at
+UNCHANGED_S: Final = 60.0  # the same, while the clock's places alone move
 RESUMED_S: Final = 3600.0  # that an admin's word holds
-IDLE_S: Final = 1.0  # where there is nothing to do; whoever adds a change wakes it
+# where there is nothing to do: so late the clock's looks may be; whoever adds a change wakes it
+IDLE_S: Final = 5.0
 PAUSED_S: Final = 0.5  # while moves have stopped, or nobody can judge
 MOST_ECHOES: Final = 2000  # beyond, the clock finds what they would have
 PASSED_S: Final = 10.0  # that the number of messages of the last hour is good for
@@ -124,6 +126,7 @@ class RecheckEngine:
         self._late_place = 0
         self._steps = 0
         self._saved_at = 0.0
+        self._looked = True  # at messages, since that
         self._passed_at = float("-inf")
         self._passed_last = 0  # messages of the last hour
         self._paused = False
@@ -221,9 +224,10 @@ class RecheckEngine:
         )
         for turn in turns:
             if await turn(rescorer, now):
+                self._looked = True
                 busy_s = time.process_time() - began
                 return min(busy_s * (1 / self._limits.busy_share - 1), 1.0)
-        return IDLE_S
+        return min(IDLE_S, max(0.0, self._echoes[0][0] - now)) if self._echoes else IDLE_S
 
     async def _by_change(self, rescorer: Rescorer, now: float) -> bool:
         """Look at messages that a change may concern; return whether there were any."""
@@ -402,16 +406,20 @@ class RecheckEngine:
             self._late += [message.id for message in arrived if message.late]
             if not arrived:
                 return
+            self._looked = True
             self._late_place = arrived[-1].place
 
     async def _note(self) -> None:
         """Write down how far we are, now and then; what is looked at twice by that does no harm."""
-        if time.monotonic() - self._saved_at < SAVE_S or self._times is None:
+        save_s = SAVE_S if self._looked else UNCHANGED_S
+        if time.monotonic() - self._saved_at < save_s or self._times is None:
             return
+        self._looked = False
         self._saved_at = time.monotonic()
         places = self._times.places | ({} if self._late else {LATE: self._late_place})
         await asyncio.to_thread(self._save, places)
 
     def _save(self, places: Mapping[str, int]) -> None:
-        for name, place in places.items():
-            self._moves.set_cursor(name, place)
+        with self._moves.transaction():
+            for name, place in places.items():
+                self._moves.set_cursor(name, place)

@@ -45,6 +45,7 @@ class ContactLearner:
         self._learned = learned
         self._waiting: dict[str, dict[str, None]] = {}  # person → addresses
         self._number = 0  # of addresses that wait
+        self._learned_any = asyncio.Event()
         self._trouble = ""
 
     def learn_contacts(self, envelope: Envelope, verdict: Verdict, _now: float) -> None:
@@ -66,14 +67,16 @@ class ContactLearner:
             if contact and contact not in (person, address):
                 recipients_waiting[contact] = None
         self._number += len(recipients_waiting) - before
+        self._learned_any.set()
 
     async def watch(self) -> None:
         """Write down what waits, for ever."""
         while True:
+            await self._learned_any.wait()
             await asyncio.sleep(WRITE_S)
-            if self._waiting:
-                letters, self._waiting, self._number = self._waiting, {}, 0
-                await asyncio.to_thread(self._write, letters)
+            self._learned_any.clear()
+            letters, self._waiting, self._number = self._waiting, {}, 0
+            await asyncio.to_thread(self._write, letters)
 
     def close(self) -> None:
         """Write down what still waits; what can't be written now is lost."""

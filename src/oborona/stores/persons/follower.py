@@ -18,12 +18,13 @@ from typing import Any, Final
 
 import aiosqlite
 
+from oborona.doorbell import Doorbell
 from oborona.errors import StoreError
 from oborona.journal.queries import aiosqlite_connection
 from oborona.metrics import Counter, Gauge
 from oborona.reputation.personal import NOBODY, PersonalProfile, mail_address
 from oborona.sqlite_file import ERRORS
-from oborona.stores.followed_store import LOOK_S, READ_WHOLE, file_of
+from oborona.stores.followed_store import READ_WHOLE, file_of
 from oborona.stores.persons.filter import PersonFilter
 from oborona.stores.persons.schema import SHARED
 from oborona.stores.persons.store import COLUMNS, read
@@ -116,9 +117,10 @@ class FollowedPersons:
 
     async def watch(self) -> None:
         """Follow the store for ever."""
-        while True:
-            await asyncio.sleep(LOOK_S)
-            await self.look()
+        with Doorbell(self._path, sqlite=True, anyway=lambda: self.stale) as bell:
+            while True:
+                await bell.rung()
+                await self.look()
 
     async def look(self) -> None:
         """Forget what was read of those who have changed."""

@@ -10,9 +10,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
+from oborona.doorbell import Doorbell
 from oborona.metrics import Gauge
 from oborona.reputation.pins import Pin, PinTable
-from oborona.stores.followed_store import LOOK_S, StoreFollower
+from oborona.stores.followed_store import StoreFollower
 from oborona.stores.pins.rows import PinStoreChanges
 from oborona.stores.pins.store import PinStore
 from oborona.telemetry.log import event
@@ -40,6 +41,7 @@ class FollowedPins:
     """
 
     def __init__(self, path: Path) -> None:
+        self._path = path
         self._store: StoreFollower[PinStore, PinStoreChanges] = StoreFollower(
             path,
             PinStore,
@@ -73,9 +75,10 @@ class FollowedPins:
 
     async def watch(self) -> None:
         """Follow the store, for ever."""
-        while True:
-            await asyncio.sleep(LOOK_S)
-            await asyncio.to_thread(self.look)
+        with Doorbell(self._path, sqlite=True, anyway=lambda: self.stale) as bell:
+            while True:
+                await bell.rung()
+                await asyncio.to_thread(self.look)
 
     def look(self) -> None:
         """Take what has changed."""

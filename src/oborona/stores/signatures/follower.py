@@ -15,10 +15,12 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Final
 
+from oborona.doorbell import Doorbell
 from oborona.metrics import Counter, Gauge
 from oborona.policy.load import Policy
+from oborona.policy.load_cache import PublishedPolicy
 from oborona.policy.signatures import LiveSignatures, Signature, SignatureBook
-from oborona.stores.followed_store import LOOK_S, StoreFollower
+from oborona.stores.followed_store import StoreFollower
 from oborona.stores.signatures.rows import SignatureStoreChanges
 from oborona.stores.signatures.store import SignatureStore
 from oborona.telemetry.log import event
@@ -68,7 +70,9 @@ class FollowedSignatures:
             failing="signatures of the store stay as they were",
             well="signatures of the store are read again",
         )
+        self._path = path
         self._hits: _Counts = {}
+        self._found = asyncio.Event()  # hits wait
         self._broken: frozenset[str] = frozenset()  # that the log has named
         # when the book last changed, monotonic; None = it is settled
         self._changed: float | None = None
@@ -78,9 +82,7 @@ class FollowedSignatures:
         self._begun = False
         self._looked_at = self._live.book
         self.numbers: dict[str, int] = {}
-        SIGNATURES.set_function(
-            lambda: {(state,): number for state, number in self.numbers.items()}
-        )
+        SIGNATURES.set_function(self._by_state)
         STALE.set_function(lambda: {(): self.stale})
 
     @property
@@ -93,14 +95,21 @@ class FollowedSignatures:
         """The store can't be read or written now: what was known stays."""
         return self._store.stale
 
-    def begin(self, files: Mapping[str, Signature]) -> None:
+    def begin(
+        self, files: Mapping[str, Signature], published: PublishedPolicy | None = None
+    ) -> None:
         """Read everything at once, before there is mail.
 
         Args:
             files: the signatures of the policy in use, by id.
+            published: what was made ready before the fork; its book serves where the policy is the
+                same and the store has nothing.
         """
         changes = self._changes()
-        self._live = LiveSignatures(files, changes.active if changes is not None else ())
+        stored = changes.active if changes is not None else ()
+        same = published is not None and published.policy.signatures is files
+        book = published.book if published is not None and same and not stored else None
+        self._live = LiveSignatures(files, stored, book=book)
         self._looked_at, self._begun = self._live.book, True
         self._say_broken()
         self._survey()
@@ -122,16 +131,34 @@ class FollowedSignatures:
         for signature in signatures:
             self._hits[signature.id] = (self._hits.get(signature.id, (0, 0.0))[0] + 1, now)
             HITS.inc(signature.flag, signature.mode)
+            self._found.set()
 
     async def watch(self) -> None:
         """Follow files and store, and write hits, for ever."""
-        flushed = time.monotonic()
+        async with asyncio.TaskGroup() as both:
+            both.create_task(self._follow())
+            both.create_task(self._write())
+
+    async def _follow(self) -> None:
+        with Doorbell(self._path, sqlite=True, anyway=self._unsettled) as bell:
+            while True:
+                await bell.rung()
+                await asyncio.to_thread(self.look)
+
+    async def _write(self) -> None:
         while True:
-            await asyncio.sleep(LOOK_S)
-            await asyncio.to_thread(self.look)
-            if time.monotonic() - flushed >= FLUSH_S:
-                flushed = time.monotonic()
-                await self._flush()
+            await self._found.wait()
+            await asyncio.sleep(FLUSH_S)
+            self._found.clear()
+            await self._flush()
+            if self._hits:  # they could not be written
+                self._found.set()
+
+    def _unsettled(self) -> bool:
+        """Whether there is something to do though the store has not changed: it can't be read, or a
+        book that changed lately is to settle.
+        """
+        return self.stale or self._changed is not None or self._live.book is not self._looked_at
 
     async def _flush(self) -> None:
         counts, self._hits = self._hits, {}  # in the loop, where they are counted
@@ -153,7 +180,7 @@ class FollowedSignatures:
                 self._live.settle(time.time(), rest=_rest)
                 self._changed = None
             self._looked_at = self._live.book
-        if self._live.book is not before or now - self._surveyed >= SURVEY_S:
+        if self._live.book is not before:
             self._survey()
 
     def _take(self, changes: SignatureStoreChanges) -> None:
@@ -171,6 +198,11 @@ class FollowedSignatures:
             number=self.number,
         )
         self._say_broken()
+
+    def _by_state(self) -> dict[tuple[str], int]:
+        if time.monotonic() - self._surveyed >= SURVEY_S:  # some have expired, with nobody's word
+            self._survey()
+        return {(state,): number for state, number in self.numbers.items()}
 
     def _survey(self) -> None:
         book, now = self._live.book, time.time()
