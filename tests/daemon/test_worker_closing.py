@@ -162,7 +162,7 @@ async def test_a_chore_that_fails_ends_the_worker_with_its_counters_flushed(
 async def test_a_start_that_fails_closes_what_is_open(
     site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def begin(_: FollowedSignatures, __: object) -> None:
+    def begin(_: FollowedSignatures, *_given: object) -> None:
         raise RuntimeError("a fault of the start")
 
     monkeypatch.setattr(FollowedSignatures, "begin", begin)

@@ -1,7 +1,7 @@
 """The process that publishes the policy: it alone reads the policy folders while the service runs,
 and all workers switch at its word.
 
-    look at the folders when the kernel says that they change, once a second, at SIGHUP and when
+    look at the folders when the kernel says that they change, by the clock, at SIGHUP and when
     asked → the files have come to rest → load and check → copy them (`snapshots`) → offer the copy
     on the page → all workers that live are ready, or `PATIENCE_S` is over → put it in force
 
@@ -43,6 +43,9 @@ from oborona.policy.load_cache import PolicyCache, PublishedPolicy
 from oborona.policy.signatures import SignatureBook
 from oborona.policy.watch import LivePolicy, folder_state
 
+# between looks where the kernel tells of changes: it does not of a file that a link in the folder
+# leads to, nor of what another machine writes to a network file system
+TOLD_LOOK_S: Final = 3.0
 MOVING_LOOK_S: Final = 0.05  # while its files change: they are read as soon as they rest
 PATIENCE_S: Final = 5.0  # for workers to be ready; with the largest policy they take half of it
 TICK_S: Final = 0.005  # between looks at who is ready
@@ -145,9 +148,10 @@ class PolicyPublisher:
         ]
         while not self._stop:
             beat()
-            for folder in filter(None, self._folders):
-                notices.add(folder, CHANGED)  # one that is there by now, or another of the name
-            look_s = MOVING_LOOK_S if self._rest.waits else LOOK_S
+            # each time: one may be there by now, or another have the name
+            told = [notices.add(folder, CHANGED) for folder in self._folders if folder is not None]
+            look_s = TOLD_LOOK_S if all(told) else LOOK_S
+            look_s = MOVING_LOOK_S if self._rest.waits else look_s
             readable, _, _ = select.select(heard, [], [], 0.0 if self._asked else look_s)
             notices.drain()
             if self._signalled in readable:

@@ -29,7 +29,7 @@ MIB: Final = 1 << 20
 STOPPED_S: Final = 600.0
 # of results in memory, about: 10,000 of pictures with a page of text each
 CACHE_BYTES: Final = 32 << 20
-TEND_S: Final = 1.0
+TEND_S: Final = 3.0
 PICTURES: Final = Counter(
     "oborona_reader_pictures",
     (
