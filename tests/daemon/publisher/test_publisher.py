@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from oborona.daemon.publisher import policy_follower, publisher, quiet_period
+from oborona.daemon.publisher import page, policy_follower, publisher, quiet_period
 from oborona.daemon.publisher.page import PolicyPage, version_of, word_of
 from oborona.daemon.publisher.reload_socket import ReloadOutcome
 from oborona.daemon.publisher.reporter import CHANGES, REFUSALS
@@ -413,3 +413,36 @@ async def test_what_was_known_before_the_fork_changes_nothing_of_what_is_judged_
     assert await score(knows) == 7
     assert [one.value for one in knows.current.signatures.values()] == ["another sort"]
     assert knows.current.version == knows_nothing.current.version
+
+
+async def test_a_worker_judges_by_what_was_loaded_before_the_fork_until_another_is_in_force(
+    house: House,
+) -> None:
+    before = PolicyCache()
+    before.published = house.publisher.published
+    worker = house.worker(0, before)
+    assert worker.current is before.published.policy, "its memory is shared"
+    assert await score(worker) == 1
+    watching = asyncio.create_task(worker.watch())
+    for wanted in (2, 1):
+        house.write(rules(wanted))
+        outcome = await house.reload()
+        assert (outcome.changed, outcome.late) == (True, ())
+        assert await score(worker) == wanted
+        assert worker.current is not before.published.policy, "another publication, another word"
+    watching.cancel()
+    late = house.worker(1, before)
+    assert late.current is not before.published.policy
+    assert await score(late) == 1
+
+
+async def test_an_offer_that_nobody_rang_for_is_taken_by_the_seconds_look(
+    house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(page, "ring", lambda _path: None)
+    async with house.workers(1):
+        house.write(rules(2))
+        assert (await asyncio.to_thread(looked, house)).late == (0,), "within its patience"
+        async with asyncio.timeout(5):
+            while house.page.ready(0) != house.page.active:  # noqa: ASYNC110 - nobody tells
+                await asyncio.sleep(0.01)

@@ -18,7 +18,14 @@ from oborona.errors import StoreBusy, StoreError, StoreVersion
 from oborona.message.parse import parse
 from oborona.policy.fact_table import SCHEMA
 from oborona.policy.load import Policy, load_policy
-from oborona.policy.signatures import Signature, SignatureFlag, SignatureKind, check_signature
+from oborona.policy.load_cache import PublishedPolicy
+from oborona.policy.signatures import (
+    Signature,
+    SignatureBook,
+    SignatureFlag,
+    SignatureKind,
+    check_signature,
+)
 from oborona.stores.signatures import follower
 from oborona.stores.signatures import store as store_of
 from oborona.stores.signatures.follower import HITS, FollowedSignatures
@@ -398,3 +405,34 @@ def test_a_hundred_thousand_are_followed_without_a_loop_being_held(path: Path) -
     assert followed.number == 100_000
     assert longest < 0.5, "one automaton of all of them would hold it for a second"
     followed.close()
+
+
+def test_the_book_that_was_made_before_the_fork_serves_while_the_store_has_nothing(
+    path: Path, tmp_path: Path
+) -> None:
+    folder = tmp_path / "policy.d"
+    folder.mkdir()
+    (folder / "some.toml").write_text(
+        '[[signature]]\nname = "PILLS"\nflag = "spam"\nvalue = "cheap pills"\n'
+        'owner = "anna"\nreason = "pharma"\nexpires = "2099-12-31"\n'
+    )
+    policy = load_policy(folder, SCHEMA)
+    files = policy.signatures
+    published = PublishedPolicy(1, policy, SignatureBook.of(files.values()))
+    without = FollowedSignatures(path)
+    without.begin(files, published)
+    assert without.under(files) is published.book
+    with SignatureStore(path) as store:
+        store.add([sign("by post")], now=NOW)
+        beside = FollowedSignatures(path)
+        beside.begin(files, published)
+        assert beside.under(files) is not published.book
+        assert len(beside.under(files)) == 2, "one segment of both, which is fastest to search"
+        assert len(beside.under(files).segments) == 1
+        without.look()
+        assert len(without.under(files)) == 2
+    of_another = FollowedSignatures(path)
+    of_another.begin(dict(files), published)
+    assert of_another.number == 2
+    for followed in (without, beside, of_another):
+        followed.close()
