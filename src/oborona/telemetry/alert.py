@@ -17,7 +17,7 @@ class AlertKind(StrEnum):
     INCIDENT = "incident"  # an account went over a limit, and a person is to look
     LISTED = "listed"  # DNS lists have addresses of our own
     HELD = "held"  # mail of our own people is held, and nobody has looked at it
-    HOOK = "hook"  # another system could not be told of an account
+    HOOK = "hook"  # another system could not be told of an account, or nobody tells it
     TEST = "test"  # somebody wanted to see whether alerts arrive
 
 
