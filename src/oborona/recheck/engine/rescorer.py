@@ -183,10 +183,10 @@ class Rescorer:
         now: float,
     ) -> RecheckResult:
         entry = _whole(candidate)
-        before = facts_then(entry)
+        before = then = facts_then(entry)
         if candidate.late is not None:
             entry = with_late(entry, candidate.late)
-        then = facts_then(entry)
+            then = facts_then(entry)
         if then is None or entry.kept is None:
             return RecheckResult(entry=entry, cause=cause, why_not=why_not(entry))
         counts_now = await self._message_counts(pieces, counts, now, direction_of(entry))
