@@ -89,6 +89,11 @@ _HOUR, _DAY, _FORTNIGHT, _SEEN = (
 _EARLIER: Final = int(RuleWindow.EARLIER)
 _FROM: Final = int(ShingleType.FROM)
 _AUTHOR: Final = int(ShingleType.AUTHOR)
+_WORDS, _CHARACTERS, _TEMPLATE = (
+    int(ShingleType.WORDS),
+    int(ShingleType.CHARACTERS),
+    int(ShingleType.TEMPLATE),
+)
 _CONTACTS: Final = (int(ShingleType.ENTITY_RECIPIENT), int(ShingleType.SENDER_RECIPIENT))
 _UNKNOWN: Final = AddressHistory()
 _NOTHING: Final = [[0] * len(Metric) for _ in Window]
@@ -217,32 +222,26 @@ class MessageCounts:
             return row[window][metric]
         if kind in _CONTACTS:
             return min(_cells(self._rows[kind], window, metric))
-        return _cell(row, window, metric)
+        earlier = row[_FORTNIGHT][metric] - row[_DAY][metric]
+        return max(0, earlier)
 
     def copies(self, window: int, metric: int) -> int:
         """Return one count of the texts that are nearly this one.
 
         Of the same words only, where it is too short for likeness.
         """
-        if self.has(ShingleType.WORDS) or self.has(ShingleType.CHARACTERS):
-            return max(
-                self.count(ShingleType.WORDS, window, metric),
-                self.count(ShingleType.CHARACTERS, window, metric),
-            )
-        return self.count(ShingleType.TEMPLATE, window, metric)
+        if _WORDS in self._rows or _CHARACTERS in self._rows:
+            return max(self.count(_WORDS, window, metric), self.count(_CHARACTERS, window, metric))
+        return self.count(_TEMPLATE, window, metric)
 
     def _shared(self, kind: int, values: int) -> int:
         """Return how many values must reach a count.
 
         Unique counts hang on those of either fingerprint, or of both.
         """
-        if kind in (ShingleType.WORDS, ShingleType.CHARACTERS) or not self.has(
-            ShingleType.CHARACTERS
-        ):
+        if kind in (_WORDS, _CHARACTERS) or _CHARACTERS not in self._rows:
             return shared_values(kind, values)
-        return shared_values(
-            ShingleType.CHARACTERS, values // 2 if self.has(ShingleType.WORDS) else values
-        )
+        return shared_values(_CHARACTERS, values // 2 if _WORDS in self._rows else values)
 
     def repip(self) -> RepIP:
         """Return the judgement on the client's address: an analyst's, or else by its own counts and

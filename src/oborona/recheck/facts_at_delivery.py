@@ -7,7 +7,7 @@ fails, by name, and is reported as not judged.  It is never guessed.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from functools import cache
 from operator import attrgetter
 from types import UnionType
@@ -66,7 +66,7 @@ class _KnownThen(MessageCounts):
             self._rows.setdefault(kind, []).extend(rows)
         self._robotic = evidence.robotic
         self.pinned = evidence.pinned
-        self.across = _AcrossThen(self, evidence.across or ())
+        self.across = _AcrossThen(self._rows, evidence)
 
     def robotic(self, kind: int) -> float | None:
         """Return how regularly a type of piece came.
@@ -77,19 +77,25 @@ class _KnownThen(MessageCounts):
 
 
 class _AcrossThen(MessageCounts):
-    """The counts of an entry in the other direction, of those types that its rules asked for."""
+    """The counts of an entry in the other direction, of those types that its rules asked for.
+
+    Args:
+        own: rows of its own direction, by type; not who holds them: hundreds of lists a message
+            would wait for the collector.
+        evidence: of the entry.
+    """
 
     __slots__ = ("_own",)
 
-    def __init__(self, own: MessageCounts, counts: Sequence[tuple[int, Rows]]) -> None:
-        super().__init__(away=own.away)
+    def __init__(self, own: Mapping[int, Rows], evidence: VerdictEvidence) -> None:
+        super().__init__(away=evidence.away)
         self._own = own
-        for kind, rows in counts:
+        for kind, rows in evidence.across or ():
             self._rows.setdefault(kind, []).extend(rows)
 
     def count(self, kind: int, window: int, metric: int) -> int:
         """Return one count; what no rule asked for was not read."""
-        if self._own.has(kind) and not self.has(kind):
+        if kind in self._own and not self.has(kind):
             return _ACROSS  # type: ignore[return-value]
         return super().count(kind, window, metric)
 
