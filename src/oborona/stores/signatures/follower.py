@@ -82,7 +82,9 @@ class FollowedSignatures:
         self._begun = False
         self._looked_at = self._live.book
         self.numbers: dict[str, int] = {}
-        SIGNATURES.set_function(self._by_state)
+        SIGNATURES.set_function(
+            lambda: {(state,): number for state, number in self.numbers.items()}
+        )
         STALE.set_function(lambda: {(): self.stale})
 
     @property
@@ -155,10 +157,15 @@ class FollowedSignatures:
                 self._found.set()
 
     def _unsettled(self) -> bool:
-        """Whether there is something to do though the store has not changed: it can't be read, or a
-        book that changed lately is to settle.
+        """Whether there is something to do though the store has not changed: it can't be read, a
+        book that changed lately is to settle, or some may have expired.
         """
-        return self.stale or self._changed is not None or self._live.book is not self._looked_at
+        return (
+            self.stale
+            or self._changed is not None
+            or self._live.book is not self._looked_at
+            or time.monotonic() - self._surveyed >= SURVEY_S
+        )
 
     async def _flush(self) -> None:
         counts, self._hits = self._hits, {}  # in the loop, where they are counted
@@ -180,7 +187,7 @@ class FollowedSignatures:
                 self._live.settle(time.time(), rest=_rest)
                 self._changed = None
             self._looked_at = self._live.book
-        if self._live.book is not before:
+        if self._live.book is not before or now - self._surveyed >= SURVEY_S:
             self._survey()
 
     def _take(self, changes: SignatureStoreChanges) -> None:
@@ -198,11 +205,6 @@ class FollowedSignatures:
             number=self.number,
         )
         self._say_broken()
-
-    def _by_state(self) -> dict[tuple[str], int]:
-        if time.monotonic() - self._surveyed >= SURVEY_S:  # some have expired, with nobody's word
-            self._survey()
-        return {(state,): number for state, number in self.numbers.items()}
 
     def _survey(self) -> None:
         book, now = self._live.book, time.time()
