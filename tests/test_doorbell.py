@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from oborona import doorbell
-from oborona.doorbell import CHANGED, RUNG, Doorbell, FileNotices, ring
+from oborona.doorbell import CHANGED, NAMED, RUNG, Doorbell, FileNotices, ring
 from oborona.heartbeat import StopSignal
 
 LONG_S = 30.0  # between looks, where only the kernel's word may wake
@@ -161,6 +161,11 @@ def test_notices_tell_what_changes_in_a_folder_and_only_then(tmp_path: Path) -> 
         change()
         assert notices.drain()
         assert not notices.drain()
+    notices.add(tmp_path, NAMED)  # beside what was asked before
+    (tmp_path / "c").write_text("3")
+    notices.drain()
+    (tmp_path / "c").write_text("4")
+    assert notices.drain()
     for number in range(3000):  # more than one read takes
         (tmp_path / f"{number}").touch()
     assert notices.drain()

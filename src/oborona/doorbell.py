@@ -41,6 +41,9 @@ CHANGED: Final = (
     RUNG | _IN_MODIFY | _IN_CLOSE_WRITE | _IN_MOVED_FROM | _IN_MOVED_TO | _IN_CREATE | _IN_DELETE
 )
 """Whatever changes in a folder, and in the files that are in it."""
+NAMED: Final = _IN_MOVED_FROM | _IN_MOVED_TO | _IN_CREATE | _IN_DELETE
+"""A name in a folder comes, goes, or is another file's."""
+_IN_MASK_ADD: Final = 0x20000000  # what was asked before stays asked
 _READ_OCTETS: Final = 4096  # some events, names included; what is left is drained by the next turn
 
 _libc: Final = ctypes.CDLL(None, use_errno=True)
@@ -88,12 +91,15 @@ class FileNotices:
 
         Args:
             path: of a file or folder.
-            what: `RUNG` or `CHANGED`.
+            what: `RUNG`, `CHANGED` or `NAMED`.
 
         Returns:
             Whether they will come: not of what is not there, nor beyond the kernel's limits.
         """
-        return self.given and _libc.inotify_add_watch(self.fileno(), os.fsencode(path), what) >= 0
+        return (
+            self.given
+            and _libc.inotify_add_watch(self.fileno(), os.fsencode(path), what | _IN_MASK_ADD) >= 0
+        )
 
     def drain(self) -> bool:
         """Take what is there; return whether there was any."""

@@ -34,7 +34,7 @@ from oborona.daemon.publisher.quiet_period import QuietPeriod
 from oborona.daemon.publisher.reload_socket import ReloadOutcome
 from oborona.daemon.publisher.reporter import PolicyReporter, refusal_of
 from oborona.daemon.publisher.snapshots import PolicySnapshots, snapshot_folder
-from oborona.doorbell import CHANGED, LOOK_S, FileNotices
+from oborona.doorbell import CHANGED, LOOK_S, NAMED, FileNotices
 from oborona.errors import PolicyError, StoreError
 from oborona.heartbeat import beat
 from oborona.policy.expression import FactSchema
@@ -148,9 +148,7 @@ class PolicyPublisher:
         ]
         while not self._stop:
             beat()
-            # each time: one may be there by now, or another have the name
-            told = [notices.add(folder, CHANGED) for folder in self._folders if folder is not None]
-            look_s = TOLD_LOOK_S if all(told) else LOOK_S
+            look_s = TOLD_LOOK_S if self._ask_for(notices) else LOOK_S
             look_s = MOVING_LOOK_S if self._rest.waits else look_s
             readable, _, _ = select.select(heard, [], [], 0.0 if self._asked else look_s)
             notices.drain()
@@ -163,6 +161,20 @@ class PolicyPublisher:
             self.telling.report()
         self.telling.end()
         return os.EX_OK
+
+    def _ask_for(self, notices: FileNotices) -> bool:
+        """Ask for notices of the folders, and of their names; return whether all will come.
+
+        Each time anew: one may be there by now, or another have the name.
+        """
+        told = [
+            notices.add(path, what)
+            for folder in self._folders
+            if folder is not None
+            # its name first: what comes between the two is told of
+            for path, what in ((folder.parent, NAMED), (folder, CHANGED))
+        ]
+        return all(told)
 
     def open(self) -> None:
         """Take up what is in force; an offer that another left behind is withdrawn.
