@@ -1,8 +1,12 @@
 from collections.abc import Sequence
 from typing import Self
 
+from oborona.message.model import HeaderField
 from oborona.types import Shingle, UniquePair
 
+def plain_fields(
+    data: bytes, start: int, end: int, most: int, longest: int, made: type[HeaderField], /
+) -> tuple[list[HeaderField], int]: ...
 def counter_keys(prefix: int, shingles: Sequence[Shingle], /) -> list[bytes]: ...
 def window_totals(
     keys: Sequence[bytes],

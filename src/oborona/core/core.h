@@ -17,6 +17,7 @@ extern PyType_Spec minima_spec; /* where HAS_XXHASH */
 
 PyObject *core_counter_keys(PyObject *module, PyObject *const *args, Py_ssize_t count);
 PyObject *core_window_totals(PyObject *module, PyObject *const *args, Py_ssize_t count);
+PyObject *core_plain_fields(PyObject *module, PyObject *args);
 
 #define FAST(function) ((PyCFunction)(void (*)(void))(function))
 

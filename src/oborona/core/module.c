@@ -2,7 +2,8 @@
 
    PieceHasher    hashes of pieces and unique pairs (piece_hasher.c)
    TextMinima     min-hashes of a text (text_minima.c)
-   counter_keys, window_totals    of the counters (counter_rows.c) */
+   counter_keys, window_totals    of the counters (counter_rows.c)
+   plain_fields    of a header (plain_fields.c) */
 
 #include <Python.h>
 
@@ -33,6 +34,8 @@ static PyMethodDef core_functions[] = {
     {"counter_keys", FAST(core_counter_keys), METH_FASTCALL, "counter_keys(prefix, shingles)"},
     {"window_totals", FAST(core_window_totals), METH_FASTCALL,
      "window_totals(keys, records, slots, bucket, nothing)"},
+    {"plain_fields", core_plain_fields, METH_VARARGS,
+     "plain_fields(data, start, end, most, longest, type)"},
     {NULL, NULL, 0, NULL},
 };
 

@@ -5,6 +5,9 @@ line that is no field: as in the standard library's parser, the body starts ther
 line ("From ...") is no field and is passed over. Octets that are neither ASCII nor UTF-8 are read
 together, in the charset of the text they head or by a guess, as mail clients do.
 
+The native core, where it was built, reads fields that have nothing odd in them, up to the first
+that has; that one is read here. All can be, and come out the same.
+
 Limits: the octets of one field and the number of fields, from `ParserLimits`; beyond them the
 fields still end where they end.
 """
@@ -13,13 +16,26 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from oborona.message import charsets
 from oborona.message.findings import Findings
 from oborona.message.limits import ParserLimits
 from oborona.message.model import HeaderField
 from oborona.message.rfc2047 import decode_words
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    PlainFields = Callable[
+        [bytes, int, int, int, int, type[HeaderField]], tuple[list[HeaderField], int]
+    ]
+    plain_fields: PlainFields | None
+else:
+    try:
+        from oborona._core import plain_fields
+    except ImportError:  # it could not be built here
+        plain_fields = None
 
 # octets of a field's name that are kept: names are remembered in several places; honest ones have
 # 50
@@ -34,7 +50,12 @@ _CONTROLS: Final = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]+")
 
 
 def split(
-    data: bytes, start: int, end: int, limits: ParserLimits, findings: Findings
+    data: bytes,
+    start: int,
+    end: int,
+    limits: ParserLimits,
+    findings: Findings,
+    plain: PlainFields | None = plain_fields,
 ) -> tuple[tuple[HeaderField, ...], int]:
     """Return the fields in `data[start:end]` and where the body begins; never raises.
 
@@ -44,6 +65,7 @@ def split(
         end: where it ends.
         limits: for the length and number of fields.
         findings: gets header-broken, header-too-long, header-too-many, header-nul, header-8bit.
+        plain: what reads fields that have nothing odd in them, if anything does.
 
     """
     headers: list[HeaderField] = []
@@ -54,6 +76,12 @@ def split(
         position = mbox.end()
     match_field = _FIELD.match
     while position < end:
+        if plain is not None:
+            room = limits.headers - len(headers)
+            read, position = plain(data, position, end, room, limits.header_octets, HeaderField)
+            headers += read
+            if position >= end:
+                break
         match = match_field(data, position, end)
         if match is None:
             if data[position : position + 1] == b"\n":
