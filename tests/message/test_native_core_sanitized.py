@@ -19,7 +19,11 @@ TESTS: Final = (
     "tests/fuzz/test_fuzz_corpus.py::test_what_must_hold_holds[headers]",
     "tests/fuzz/test_fuzz_corpus.py::test_what_must_hold_holds[message]",
 )
-_PLAIN: Final = ("-q", "-p", "no:cacheprovider", "-p", "no:xdist", "-k", "not keeps and not kept")
+# -s: what the sanitizers say is lost with a process whose pytest has its standard error
+_PLAIN: Final = (
+    *("-q", "-s", "-p", "no:cacheprovider", "-p", "no:xdist"),
+    *("-k", "not keeps and not kept"),
+)
 _WHICH: Final = "import oborona._core; print(oborona._core.__file__)"
 
 pytestmark = pytest.mark.slow
