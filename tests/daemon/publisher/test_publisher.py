@@ -6,13 +6,20 @@ from __future__ import annotations
 
 import asyncio
 import os
+import signal
 import threading
 import time
 from pathlib import Path
 
 import pytest
 
-from oborona.daemon.publisher import page, policy_follower, publisher, quiet_period
+from oborona.daemon.publisher import (
+    page,
+    policy_follower,
+    publisher,
+    quiet_period,
+    reload_socket,
+)
 from oborona.daemon.publisher.page import PolicyPage, version_of, word_of
 from oborona.daemon.publisher.reload_socket import ReloadOutcome
 from oborona.daemon.publisher.reporter import CHANGES, REFUSALS
@@ -446,3 +453,28 @@ async def test_an_offer_that_nobody_rang_for_is_taken_by_the_seconds_look(
         async with asyncio.timeout(5):
             while house.page.ready(0) != house.page.active:  # noqa: ASYNC110 - nobody tells
                 await asyncio.sleep(0.01)
+
+
+def test_what_is_in_force_is_told_before_anybody_hears_that_we_are_ready(
+    house: House, open_folder: Path
+) -> None:
+    """An admin restarts the service and asks the doctor at once."""
+    said: list[status.PolicyStatus | None] = []
+
+    def ready() -> None:
+        said.append(status.read_process(house.state, status.PolicyStatus, time.time()))
+        signal.raise_signal(signal.SIGTERM)
+
+    before = {
+        number: signal.getsignal(number)
+        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+    }
+    try:
+        with reload_socket.listen(open_folder) as listener:
+            assert house.another().run(listener, ready) == os.EX_OK
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+    (one,) = said
+    assert one is not None
+    assert one.version == version_of(house.page.active)

@@ -139,6 +139,7 @@ class PolicyPublisher:
             signal.signal(number, self._end)
         signal.signal(signal.SIGHUP, self._ask)
         self.open()
+        self.telling.report()  # who asks once the service is ready is told
         ready()
         notices = FileNotices()
         heard: list[socket.socket | FileNotices | int] = [
