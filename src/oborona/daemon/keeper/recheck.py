@@ -192,7 +192,7 @@ class RecheckService:
                 )
                 rescorer = RescorerInForce(partial(self._make_rescorer, moves=tells))
                 self._pins.look()
-                self._final.begin()
+                self._final.look()  # the workers say what it is, before the service is ready
                 await self._persons.look()
                 self.engine = engine = RecheckEngine(
                     journal=journal,
