@@ -11,9 +11,8 @@ from collections.abc import Sequence
 
 from oborona.counters import decode, doorkeeper
 from oborona.counters.record import CELL_BYTES, takes
+from oborona.counters.rows import Row
 from oborona.counters.window import BUCKET_S
-
-Row = list[list[int]]
 
 
 def window_totals(

@@ -12,12 +12,12 @@ from oborona import state_files
 from oborona.accounts.incidents.incident import ActionKind
 from oborona.accounts.incidents.store import IncidentStore
 from oborona.cli.context import CliContext
+from oborona.cli.doctor.outgoing import UNTAKEN_S, written
 from oborona.cli.doctor.report import CheckReport, CheckState
 from oborona.cli.doctor.traffic import ago
 from oborona.cli.incident.hook_runs import hook_program
 from oborona.errors import StoreError
 
-UNTAKEN_S: Final = 60.0  # a mark; it is taken at once, unless a run is going on
 _WHAT: Final = {ActionKind.HOOK: "hook", ActionKind.COMMAND: "hook command"}
 
 
@@ -31,8 +31,8 @@ def hooks(context: CliContext) -> Iterator[CheckReport]:
     if trouble := program.trouble:
         yield CheckReport(what, CheckState.FAIL, trouble)
         return
-    mark = context.state / state_files.HOOK_DUE
-    waits_s = time.time() - mark.stat().st_mtime if mark.exists() else 0.0
+    marked = written(context.state / state_files.HOOK_DUE)
+    waits_s = 0.0 if marked is None else time.time() - marked
     if waits_s > UNTAKEN_S:
         yield CheckReport(
             what,

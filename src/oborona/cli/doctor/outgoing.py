@@ -38,7 +38,7 @@ def outgoing(context: CliContext, folder: Path | None = None) -> Iterator[CheckR
     yield from _held(context, folder)
     now = time.time()
     waiting = excess_spool.oldest(context.state / state_files.EXCESSES)
-    marked = _written(context.state / state_files.QUEUE_DUE)
+    marked = written(context.state / state_files.QUEUE_DUE)
     if waiting is not None and now - waiting > UNTAKEN_S:
         words = f"excesses of limits wait for the keeper since {ago(now - waiting)}"
         yield CheckReport("inspector", CheckState.FAIL, words, "its log says why")
@@ -53,7 +53,7 @@ def outgoing(context: CliContext, folder: Path | None = None) -> Iterator[CheckR
         )
 
 
-def _written(path: Path) -> float | None:
+def written(path: Path) -> float | None:
     """Return when a file was written, Unix seconds; None: it is not there, or no more."""
     try:
         return path.stat().st_mtime
