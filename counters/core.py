@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING
 
 from oborona.counters.record import PREFIXES, counter_keys
 from oborona.counters.record_windows import window_totals
+from oborona.counters.row_order import reached_counts
 from oborona.types import CounterPrefix, Shingle
 
 if not TYPE_CHECKING:
     with suppress(ImportError):  # where it could not be built, its twins do the same
-        from oborona._core import counter_keys, window_totals
+        from oborona._core import counter_keys, reached_counts, window_totals
 
-__all__ = ["keys_of", "window_totals"]
+__all__ = ["keys_of", "reached_counts", "window_totals"]
 
 
 def keys_of(shingles: Sequence[Shingle], prefix: CounterPrefix) -> list[bytes]:

@@ -22,6 +22,8 @@ from math import ceil
 from operator import itemgetter
 from typing import Final
 
+from oborona.counters.core import reached_counts
+from oborona.counters.rows import NOTHING
 from oborona.counters.window import Timeline
 from oborona.message.shingles import ShingleType
 from oborona.policy.ports import Totals
@@ -80,12 +82,9 @@ _CLIENT_IP, _CLIENT_NETWORK, _IP_SENDERS = (
     int(ShingleType.CLIENT_NETWORK),
     int(ShingleType.IP_SENDERS),
 )  # plain numbers: an enum's member is hashed in Python, and every scan asks
-_HOUR, _DAY, _FORTNIGHT, _SEEN = (
-    int(Window.HOUR),
-    int(Window.DAY),
-    int(Window.FORTNIGHT),
-    int(Metric.SEEN),
-)
+_HOUR, _DAY, _FORTNIGHT = int(Window.HOUR), int(Window.DAY), int(Window.FORTNIGHT)
+_SEEN, _SPAM = int(Metric.SEEN), int(Metric.SPAM)
+_JUDGED: Final = (_SEEN, _SPAM)  # the first two of a window
 _EARLIER: Final = int(RuleWindow.EARLIER)
 _FROM: Final = int(ShingleType.FROM)
 _AUTHOR: Final = int(ShingleType.AUTHOR)
@@ -96,7 +95,6 @@ _WORDS, _CHARACTERS, _TEMPLATE = (
 )
 _CONTACTS: Final = (int(ShingleType.ENTITY_RECIPIENT), int(ShingleType.SENDER_RECIPIENT))
 _UNKNOWN: Final = AddressHistory()
-_NOTHING: Final = [[0] * len(Metric) for _ in Window]
 
 
 def shingles_to_read(pieces: CountedPieces) -> tuple[Shingle, ...]:
@@ -213,12 +211,8 @@ class MessageCounts:
             rows = self._rows.get(kind)
             if rows is None:
                 return 0
-            if kind in FINGERPRINTS:
-                counts = sorted(_cells(rows, window, metric), reverse=True)
-                return counts[self._shared(kind, len(rows)) - 1]
-            # of the senders of an address the known authors are counted beside all
-            row = self._answers[kind] = rows[0] if kind == _IP_SENDERS else _worst(rows)
-        if window != _EARLIER:
+            row = self._answers[kind] = self._answer(kind, rows)
+        if window < len(row):
             return row[window][metric]
         if kind in _CONTACTS:
             return min(_cells(self._rows[kind], window, metric))
@@ -233,6 +227,16 @@ class MessageCounts:
         if _WORDS in self._rows or _CHARACTERS in self._rows:
             return max(self.count(_WORDS, window, metric), self.count(_CHARACTERS, window, metric))
         return self.count(_TEMPLATE, window, metric)
+
+    def _answer(self, kind: int, rows: Totals) -> list[list[int]]:
+        """Return the row that speaks for a type; of a fingerprint one with `EARLIER`, too."""
+        if kind in FINGERPRINTS:
+            shared = self._shared(kind, len(rows))
+            if len(rows) - rows.count(NOTHING) < shared:
+                return NOTHING  # nobody sent that text before, nor nearly: most texts
+            return reached_counts(rows, shared)
+        # of the senders of an address the known authors are counted beside all
+        return rows[0] if kind == _IP_SENDERS else _worst(rows)
 
     def _shared(self, kind: int, values: int) -> int:
         """Return how many values must reach a count.
@@ -292,7 +296,7 @@ class MessageCounts:
             return False
         row = rows[0]
         spoken = row[_FORTNIGHT][Metric.COMPLAINTS] + row[_FORTNIGHT][Metric.TRAPS]
-        return not spoken and _cell(row, _EARLIER, _SEEN) > _cell(row, _EARLIER, int(Metric.SPAM))
+        return not spoken and _cell(row, _EARLIER, _SEEN) > _cell(row, _EARLIER, _SPAM)
 
     def robotic(self, kind: int) -> float | None:
         """Return how regularly a type of piece came in the last day, of the most regular one.
@@ -396,7 +400,7 @@ def is_elsewhere(row: list[list[int]]) -> bool:
     and of that at most a quarter was held or refused: a stolen password makes no place known by
     what it sends.
     """
-    seen, bad = _cell(row, _EARLIER, _SEEN), _cell(row, _EARLIER, int(Metric.SPAM))
+    seen, bad = _cell(row, _EARLIER, _SEEN), _cell(row, _EARLIER, _SPAM)
     return not seen or bad * 4 > seen
 
 
@@ -423,10 +427,16 @@ def _cell(row: list[list[int]], window: int, metric: int) -> int:
 
 def _as_of(row: list[list[int]], then: list[list[int]]) -> list[list[int]]:
     """Return a row whose last day holds all but what was earlier than the last day then."""
-    day = list(row[_DAY])
-    for metric in (_SEEN, int(Metric.SPAM)):
-        earlier = _cell(then, _EARLIER, metric)
-        day[metric] = max(day[metric], row[_FORTNIGHT][metric] - earlier)
+    day, fortnight, then_day, then_fortnight = (
+        row[_DAY],
+        row[_FORTNIGHT],
+        then[_DAY],
+        then[_FORTNIGHT],
+    )
+    since = [fortnight[each] - max(0, then_fortnight[each] - then_day[each]) for each in _JUDGED]
+    if since[_SEEN] <= day[_SEEN] and since[_SPAM] <= day[_SPAM]:
+        return row  # most rows
+    day = [*map(max, since, day), *day[len(since) :]]
     return [*row[:_DAY], day, *row[_DAY + 1 :]]
 
 
@@ -436,5 +446,5 @@ def _worst(rows: Totals) -> list[list[int]]:
     return max(
         rows,
         key=lambda row: (row[Window.DAY][Metric.SPAM], row[Window.DAY][Metric.SEEN]),
-        default=_NOTHING,
+        default=NOTHING,
     )

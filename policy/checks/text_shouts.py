@@ -17,9 +17,10 @@ SHARE: Final = 0.2  # of the words: contracts and code have some clauses and nam
 _LONG: Final = 4  # letters; shorter ones are abbreviations
 _WORD: Final = re.compile(rf"[^\W\d_]{{{_LONG},}}")
 
-_CAPITALS: Final = bytes(
-    octet if chr(octet) in ascii_uppercase else ord(" ") for octet in range(256)
+_ONLY_CAPITALS: Final = bytes(
+    ord("A") if chr(octet) in ascii_uppercase else ord(" ") for octet in range(256)
 )
+_LONG_RUN: Final = b"A" * _LONG
 
 
 def check(context: CheckContext) -> Finding | None:
@@ -27,12 +28,17 @@ def check(context: CheckContext) -> Finding | None:
     without case are none.
     """
     text = context.message.text[:LOOKED_AT]
-    if text.isascii():  # a quick look, which is enough for most letters
-        runs = text.encode("ascii").translate(_CAPITALS).split()
-        if sum(len(run) >= _LONG for run in runs) < MIN_WORDS:
-            return None
+    if text.isascii() and _long_runs(text) < MIN_WORDS:
+        return None  # a quick look, which is enough for most letters
     words = _WORD.findall(text)
     shouted = sum(map(str.isupper, words))
     if shouted < MIN_WORDS or shouted < SHARE * len(words):
         return None
     return Finding(SLUG, f"{shouted} of {len(words)} words")
+
+
+def _long_runs(text: str) -> int:
+    """Return how many long runs of capitals an ASCII text has, or more: a longer one counts more
+    than once.
+    """
+    return text.encode("ascii").translate(_ONLY_CAPITALS).count(_LONG_RUN)

@@ -16,6 +16,7 @@ TESTS: Final = (
     "tests/message/test_native_fields.py",
     "tests/message/test_native_minima.py",
     "tests/counters/test_record_windows.py",
+    "tests/counters/test_row_order.py",
     "tests/fuzz/test_fuzz_corpus.py::test_what_must_hold_holds[headers]",
     "tests/fuzz/test_fuzz_corpus.py::test_what_must_hold_holds[message]",
 )

@@ -52,13 +52,14 @@ def test_the_twins_are_in_use(environment: dict[str, str]) -> None:
     said = run(
         environment,
         "-c",
-        "from oborona.counters import core, record, record_windows\n"
+        "from oborona.counters import core, record, record_windows, row_order\n"
         "from oborona.message import fingerprint, hashing, headers\n"
         "print(hashing.NATIVE, fingerprint.NATIVE, headers.plain_fields,"
         " core.window_totals is record_windows.window_totals,"
-        " core.counter_keys is record.counter_keys)",
+        " core.counter_keys is record.counter_keys,"
+        " core.reached_counts is row_order.reached_counts)",
     )
-    assert said.split() == ["False", "False", "None", "True", "True"]
+    assert said.split() == ["False", "False", "None", "True", "True", "True"]
 
 
 def test_everything_is_the_same(environment: dict[str, str]) -> None:

@@ -12,10 +12,13 @@
 #define HAS_XXHASH 0
 #endif
 
+enum { WINDOWS = 4, METRICS = 6 }; /* of a row of counts */
+
 extern PyType_Spec hasher_spec;
 extern PyType_Spec minima_spec; /* where HAS_XXHASH */
 
 PyObject *core_counter_keys(PyObject *module, PyObject *const *args, Py_ssize_t count);
+PyObject *core_reached_counts(PyObject *module, PyObject *const *args, Py_ssize_t count);
 PyObject *core_window_totals(PyObject *module, PyObject *const *args, Py_ssize_t count);
 PyObject *core_plain_fields(PyObject *module, PyObject *args);
 

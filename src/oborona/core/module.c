@@ -3,6 +3,7 @@
    PieceHasher    hashes of pieces and unique pairs (piece_hasher.c)
    TextMinima     min-hashes of a text (text_minima.c)
    counter_keys, window_totals    of the counters (counter_rows.c)
+   reached_counts    of the rows of a fingerprint (reached_counts.c)
    plain_fields    of a header (plain_fields.c) */
 
 #include <Python.h>
@@ -34,6 +35,7 @@ static PyMethodDef core_functions[] = {
     {"counter_keys", FAST(core_counter_keys), METH_FASTCALL, "counter_keys(prefix, shingles)"},
     {"window_totals", FAST(core_window_totals), METH_FASTCALL,
      "window_totals(keys, records, slots, bucket, nothing)"},
+    {"reached_counts", FAST(core_reached_counts), METH_FASTCALL, "reached_counts(rows, number)"},
     {"plain_fields", core_plain_fields, METH_VARARGS,
      "plain_fields(data, start, end, most, longest, type)"},
     {NULL, NULL, 0, NULL},

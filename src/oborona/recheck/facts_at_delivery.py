@@ -244,6 +244,17 @@ _READINGS: Final[Mapping[Any, Reading]] = {
 }
 
 
+def is_kept(fact: object) -> bool:
+    """Tell whether a fact of an entry is kept."""
+    return type(fact) is not UnkeptFact
+
+
+def readable_fact(facts: Facts, name: str) -> Any:
+    """Return one fact, of whatever type its field has; empty where it is not kept."""
+    value = getattr(facts, name)
+    return value if is_kept(value) else getattr(_EMPTY, name)
+
+
 def readable(facts: Facts) -> tuple[Facts, frozenset[str]]:
     """Return facts that anybody can read, with what is not kept empty.
 

@@ -20,7 +20,7 @@ from oborona.policy.reputation_facts import (
     with_reputation,
 )
 from oborona.policy.scan import ScanSite
-from oborona.recheck.facts_at_delivery import readable
+from oborona.recheck.facts_at_delivery import is_kept, readable_fact
 from oborona.types import CounterPrefix, ProvedIdentity, Shingle
 
 
@@ -108,14 +108,13 @@ def _direction(then: Facts) -> CounterPrefix:
 
 def proved_at_delivery(then: Facts) -> ProvedIdentity | None:
     """Return who was proved then; None where an older version did not say."""
-    plain, unkept = readable(then)
-    if "author" in unkept:
+    if not is_kept(then.author):
         return None
     return ProvedIdentity(
-        author=plain.author,
-        author_domain=plain.author_domain,
-        sender=plain.sender_proved,
-        account=plain.login.lower(),
+        author=then.author,
+        author_domain=readable_fact(then, "author_domain"),
+        sender=readable_fact(then, "sender_proved"),
+        account=readable_fact(then, "login").lower(),
     )
 
 
@@ -152,10 +151,7 @@ def with_fresh_counts(
     )
     if sender is None:
         return facts
-    plain, _ = readable(facts)
+    shared, own = readable_fact(facts, "repentity_shared"), readable_fact(facts, "client_own")
     return with_reputation(
-        facts,
-        ReputationInputs(
-            sender, site.hasher, plain.repentity_shared, pinned, plain.client_own, judgements
-        ),
+        facts, ReputationInputs(sender, site.hasher, shared, pinned, own, judgements)
     )

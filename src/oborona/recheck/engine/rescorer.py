@@ -284,7 +284,7 @@ class Rescorer:
         if self._read_at != now or sum(map(len, self._read.values())) > MOST_READ:
             self._read_at, self._read = now, {}
         known = self._read.setdefault(prefix, {})
-        new = tuple(shingle for shingle in shingles if shingle not in known)
+        new = tuple([shingle for shingle in shingles if shingle not in known])
         if new:
             rows = await self._site.counters.read(new, now, prefix)
             known.update(zip(new, rows, strict=True))
