@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from string import ascii_uppercase
+from string import ascii_letters, ascii_uppercase
 from typing import Final
 
 from oborona.policy.checks.context import CheckContext
@@ -17,7 +17,8 @@ SHARE: Final = 0.2  # of the words: contracts and code have some clauses and nam
 _LONG: Final = 4  # letters; shorter ones are abbreviations
 _WORD: Final = re.compile(rf"[^\W\d_]{{{_LONG},}}")
 
-_ONLY_CAPITALS: Final = bytes(
+_LETTERS: Final = bytes(octet if chr(octet) in ascii_letters else ord(" ") for octet in range(256))
+_CAPITALS: Final = bytes(
     ord("A") if chr(octet) in ascii_uppercase else ord(" ") for octet in range(256)
 )
 _LONG_RUN: Final = b"A" * _LONG
@@ -28,17 +29,18 @@ def check(context: CheckContext) -> Finding | None:
     without case are none.
     """
     text = context.message.text[:LOOKED_AT]
-    if text.isascii() and _long_runs(text) < MIN_WORDS:
-        return None  # a quick look, which is enough for most letters
-    words = _WORD.findall(text)
-    shouted = sum(map(str.isupper, words))
+    words = _ascii_words(text.encode("ascii")) if text.isascii() else _WORD.findall(text)
+    shouted = sum(word.isupper() for word in words)
     if shouted < MIN_WORDS or shouted < SHARE * len(words):
         return None
     return Finding(SLUG, f"{shouted} of {len(words)} words")
 
 
-def _long_runs(text: str) -> int:
-    """Return how many long runs of capitals an ASCII text has, or more: a longer one counts more
-    than once.
+def _ascii_words(octets: bytes) -> list[bytes]:
+    """Return what `_WORD` finds; nothing where too few words can be in capitals, as in most
+    letters.
     """
-    return text.encode("ascii").translate(_ONLY_CAPITALS).count(_LONG_RUN)
+    # a longer run counts more than once: never fewer than there are
+    if octets.translate(_CAPITALS).count(_LONG_RUN) < MIN_WORDS:
+        return []
+    return [word for word in octets.translate(_LETTERS).split() if len(word) >= _LONG]
