@@ -23,6 +23,11 @@ from oborona.eventlog.batch.store import LogStore
 from tests.eventlog.worlds import opened_log
 
 MOST = 3  # tables of a batch
+STEPS: tuple[tuple[Any, str], ...] = (
+    (run, "write_table"),
+    (run, "write_checked"),
+    *((LogStore, name) for name in ("begin", "remember", "finish")),
+)
 
 
 class StepKiller:
@@ -56,10 +61,8 @@ def check(state: Path, at: int) -> int:
     if child:
         return os.waitpid(child, 0)[1]
     killer = StepKiller(at)
-    run.write_table = killer.around(run.write_table)
-    run.write_checked = killer.around(run.write_checked)
-    for name in ("begin", "remember", "finish"):
-        setattr(LogStore, name, killer.around(getattr(LogStore, name)))
+    for owner, name in STEPS:
+        setattr(owner, name, killer.around(getattr(owner, name)))
     with opened_log(state, most=MOST) as log:
         log.check()
     (state / "steps").write_text(str(killer.passed))

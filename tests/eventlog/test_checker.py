@@ -13,11 +13,13 @@ import pytest
 
 from oborona.errors import StoreError
 from oborona.eventlog.batch import run
+from oborona.eventlog.batch.rows import with_rules
 from oborona.eventlog.batch.run import EventRules
 from oborona.eventlog.engine import EngineMemoryError
 from oborona.eventlog.slots import slot_name
 from oborona.eventlog.tables.checksum import checksum
-from oborona.eventlog.tables.parquet import TableMismatch, read_table
+from oborona.eventlog.tables.parquet import TableMismatch, read_table, write_table
+from oborona.eventlog.transform.check import fired_rules
 from tests.eventlog.oracle import BruteForceOracle
 from tests.eventlog.worlds import (
     CLICKS,
@@ -161,7 +163,7 @@ def test_a_table_that_rotted_is_set_aside_and_the_others_go_on(tmp_path: Path) -
         cut.write_bytes(cut.read_bytes()[:-50])
         log.folder.source(names[1]).unlink()
         lost = as_table(tables[names[2]][1:])
-        run.write_table(log.folder.source(names[2]), lost)
+        write_table(log.folder.source(names[2]), lost)
         log.check()
         assert [table.name for table in log.store.checked("clicks")] == [names[3]]
         why = {table.name: table.why for table in log.store.sources("clicks") if table.why}
@@ -186,7 +188,7 @@ def test_what_was_remembered_and_lost_is_made_again(tmp_path: Path) -> None:
 def test_a_lost_row_is_never_delivered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     tables = made_rows(7, 1, 100)
     (name,) = tables
-    whole = run.with_rules
+    whole = with_rules
     with opened_log(tmp_path) as log:
         log.deliver(name, tables[name])
         for wrong in (
@@ -213,7 +215,7 @@ def test_a_batch_that_memory_does_not_hold_is_tried_in_halves(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     tables = made_rows(8, 8, 800)
-    whole = run.fired_rules
+    whole = fired_rules
     with opened_log(tmp_path, most=8) as log:
 
         def too_large(events: Any, *others: Any) -> Any:

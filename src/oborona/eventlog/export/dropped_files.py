@@ -83,9 +83,10 @@ class DroppedFiles:
         """
         known = self._store.files(self.log.schema.name)
         for path in self._paths():
-            file = self._new(path, known.get(path.name))
+            before = known.get(_shown(path.name))
+            file = self._new(path, before)
             if file is not None:
-                if file != known.get(path.name):
+                if file != before:
                     self._store.note_file(self.log.schema.name, file)
                 self._take(path, file)
                 return True
@@ -113,7 +114,8 @@ class DroppedFiles:
         size, changed = status.st_size, status.st_mtime_ns
         if before is None:
             name = _table_name(path, now)
-            return DroppedFile(file=path.name, size=size, changed=changed, seen=now, name=name)
+            shown = _shown(path.name)
+            return DroppedFile(file=shown, size=size, changed=changed, seen=now, name=name)
         if (before.size, before.changed) == (size, changed):
             return before if before.state is DropState.MET else None
         return msgspec.structs.replace(
@@ -163,7 +165,7 @@ class DroppedFiles:
         self._store.note_file(self.log.schema.name, again)
 
     def _set_aside(self, file: DroppedFile, why: str) -> None:
-        log = self.log.schema.name
+        log, why = self.log.schema.name, _shown(why)
         self._store.note_file(log, msgspec.structs.replace(file, state=DropState.ASIDE, why=why))
         event(_log, logging.ERROR, "dropped file set aside", log=log, file=file.file, why=why)
 
@@ -179,12 +181,17 @@ class DroppedFiles:
             try:
                 rows.append(shaper.row(number, record))
             except BrokenRecord as error:
-                why = str(error).encode("utf-8", "backslashreplace").decode()
-                broken.append(msgspec.json.encode({"record": number, "why": why}) + b"\n")
+                why = {"record": number, "why": _shown(str(error))}
+                broken.append(msgspec.json.encode(why) + b"\n")
         if broken and not rows:
             first = broken[0].decode()[:300].strip()
             raise UnreadableFile(f"none of its {len(broken)} records can be used: {first}")
         return event_table(rows, self.log.schema), broken
+
+
+def _shown(text: str) -> str:
+    """Return a text of others as SQLite and JSON take it."""
+    return text.encode("utf-8", "backslashreplace").decode()
 
 
 def _table_name(path: Path, now: float) -> str:
