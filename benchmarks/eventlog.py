@@ -45,6 +45,7 @@ MORE = 3  # tables that come one by one
 SCHEMA = LogSchema(
     name="bench",
     columns=(LogColumn("page", ColumnKind.INTEGER), LogColumn("agent", ColumnKind.TEXT)),
+    threshold=100_000.0,
 )
 
 

@@ -43,9 +43,9 @@ class LocalEngine:
             autoload_known_extensions=False,
             preserve_insertion_order=False,
         )
-        database: duckdb.DuckDBPyConnection = self._backend.con
-        database.execute("SET allowed_directories = ?", [[str(folder), str(work)]])
-        database.execute("SET enable_external_access = false")
+        self._database: duckdb.DuckDBPyConnection = self._backend.con
+        self._database.execute("SET allowed_directories = ?", [[str(folder), str(work)]])
+        self._database.execute("SET enable_external_access = false")
 
     def __enter__(self) -> Self:
         return self
@@ -57,11 +57,20 @@ class LocalEngine:
         """Let its memory go."""
         self._backend.disconnect()
 
-    def table(self, table: pa.Table) -> ir.Table:
-        """Return a table in memory as one of the engine."""
-        # Ibis holds columns that can't be null for another type, and files never are of it
-        fields = [field.with_nullable(True) for field in table.schema]
-        return ibis.memtable(table.cast(pa.schema(fields)))
+    def table(self, name: str, table: pa.Table) -> ir.Table:
+        """Return a table in memory as one of the engine.
+
+        Args:
+            name: under which the engine knows it, and holds its memory; the next one of the name
+                takes its place.
+            table: its rows.
+        """
+        # Ibis holds columns that can't be null for another type, and files never are of it. Its own
+        # tables of memory are never let go by the engine.
+        fields = [field.with_nullable(True) for field in table.schema]  # noqa: FBT003
+        self._database.register(name, table.cast(pa.schema(fields)))
+        with _explained():
+            return self._backend.table(name)
 
     def files(self, name: str, paths: Iterable[Path], schema: pa.Schema) -> ir.Table:
         """Return the rows of Parquet files with the same columns.
@@ -73,7 +82,7 @@ class LocalEngine:
         """
         names = [str(path) for path in paths]
         if not names:
-            return self.table(schema.empty_table())
+            return self.table(f"no_{name}", schema.empty_table())
         with _explained():
             return self._backend.read_parquet(names, table_name=name)
 

@@ -186,7 +186,7 @@ class LogChecker:
         self._store.remember(batch, self._clock())
 
     def _write_histories(self, tables: Mapping[str, pa.Table]) -> None:
-        rows = self._engine.table(batch_rows(tables))
+        rows = self._engine.table("events", batch_rows(tables))
         for path, found, schema in (
             (self._folder.keys, event_keys(rows), KEYS),
             (self._folder.counts, event_counts(rows), COUNTS),
@@ -214,7 +214,7 @@ class LogChecker:
         threshold = thresholds.pop(OTHERS)
         fired = self._engine.collect(
             fired_rules(
-                self._engine.table(batch_rows(tables)),
+                self._engine.table("events", batch_rows(tables)),
                 self._engine.files("keys", map(self._folder.keys, before), KEYS),
                 self._engine.files("counts", map(self._folder.counts, before), COUNTS),
                 thresholds,
