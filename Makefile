@@ -107,4 +107,7 @@ lock:            ## resolve again what the locks hold (needs uv)
 	uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-header \
 	    --extra ml -c requirements.lock --upgrade pyproject.toml -o requirements-ml.lock
 	uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-header \
-	    --extra ml --group dev -c requirements-ml.lock --upgrade pyproject.toml -o requirements-dev.lock
+	    --extra eventlog -c requirements-ml.lock --upgrade pyproject.toml -o requirements-eventlog.lock
+	uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-header \
+	    --extra ml --extra eventlog --group dev -c requirements-ml.lock -c requirements-eventlog.lock \
+	    --upgrade pyproject.toml -o requirements-dev.lock

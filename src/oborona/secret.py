@@ -36,6 +36,7 @@ class SiteKeys(msgspec.Struct, frozen=True, kw_only=True):
     shingles: bytes
     signature: bytes
     feedback: bytes  # what people speak of: nobody else can tell which messages that were
+    eventlog: bytes  # persons in tables of events
 
 
 def keys(secret: bytes) -> SiteKeys:

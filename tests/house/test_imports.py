@@ -26,6 +26,7 @@ MAY_IMPORT = {
     "accounts": {"message", "reputation", "counters", "metrics", "telemetry"}
     | {"stores", "policy", "config"},
     "counter_load": {"counters"},
+    "eventlog": {"message", "journal", "feedback", "config", "toml", "telemetry"},
     "stores": {"message", "reputation", "counters", "policy", "metrics", "config", "telemetry"}
     | {"journal", "feedback", "recheck"},
     "doors": {"message", "authentication", "reputation", "policy", "metrics", "config", "telemetry"}
@@ -47,7 +48,8 @@ MAY_IMPORT = {
     | {"session"},
     "cli": PURE_ROOMS
     | {"toml", "policy", "config", "telemetry", "resolver", "journal", "feedback", "recheck"}
-    | {"stores", "doors", "milter", "session", "daemon", "counter_load", "accounts"},
+    | {"stores", "doors", "milter", "session", "daemon", "counter_load", "accounts"}
+    | {"eventlog"},
 }
 EVERYONE = {
     "_core",  # native; it imports nothing

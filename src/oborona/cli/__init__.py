@@ -49,6 +49,7 @@ _COMMANDS: Final = {
     "account": "account.command",
     "incident": "incident.command",
     "flows": "flows.command",
+    "eventlog": "eventlog.command",
     "address": "address.command",
     "outgoing": "outgoing.command",
     "export": "export",

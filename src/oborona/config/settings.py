@@ -19,6 +19,7 @@ from oborona.config.confinement import ConfinementSettings
 from oborona.config.delivery import DeliverySettings
 from oborona.config.doors import MilterSettings, PolicyServiceSettings, check_networks
 from oborona.config.engines import EnginesSettings
+from oborona.config.eventlog import EventLogSettings
 from oborona.config.exim import EximSettings
 from oborona.config.export import ExportSettings
 from oborona.config.final_trainer import FinalTrainingSettings
@@ -161,6 +162,18 @@ class PathSettings(msgspec.Struct, frozen=True, kw_only=True):
             extra={"allowed": "a path"},
         ),
     ] = "policy.d"
+    event_logs: Annotated[
+        str,
+        Meta(
+            pattern=r"\A[^\x00-\x1f\x7f]+\Z",
+            max_length=4096,
+            description=(
+                "Folder of the event logs that others write, a file each "
+                "(docs/operate/eventlog.md); it may be missing, or empty."
+            ),
+            extra={"allowed": "a path"},
+        ),
+    ] = "eventlog.d"
     shipped_policy: Annotated[
         str,
         Meta(
@@ -420,6 +433,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     mailboxes: MailboxSettings = MailboxSettings()
     export: ExportSettings = ExportSettings()
     flows: FlowSettings = FlowSettings()
+    eventlog: EventLogSettings = EventLogSettings()
     inspector: InspectorSettings = InspectorSettings()
     addresses: AddressesSettings = AddressesSettings()
     confine: ConfinementSettings = ConfinementSettings()
@@ -452,6 +466,7 @@ SECTIONS: Final[dict[str, type[msgspec.Struct]]] = {
     "mailboxes": MailboxSettings,
     "export": ExportSettings,
     "flows": FlowSettings,
+    "eventlog": EventLogSettings,
     "inspector": InspectorSettings,
     "addresses": AddressesSettings,
     "confine": ConfinementSettings,

@@ -256,7 +256,7 @@ def unpack(
         subject=unpack_text(subject),
         rules=from_json(rules, _RULES),
         findings=from_json(findings, _FINDINGS),
-        facts=_unpack_facts(facts, None if shape is None else names or "[]"),
+        facts=unpack_facts(facts, None if shape is None else names or "[]"),
         shingles=unpack_shingles(shingles),
         would=None if would is None else from_json(would, _WOULD),
         header_from=unpack_text(header_from),
@@ -312,7 +312,16 @@ def _pack_facts(facts: dict[str, object]) -> tuple[int | None, tuple[str, ...], 
     return _shape(names), names, values
 
 
-def _unpack_facts(facts: str | bytes, names: str | bytes | None) -> dict[str, Any]:
+def unpack_facts(facts: str | bytes, names: str | bytes | None) -> dict[str, Any]:
+    """Return facts by name.
+
+    Args:
+        facts: JSON, as stored.
+        names: JSON of their list of names; None where facts are an object.
+
+    Raises:
+        ValueError: they are damaged.
+    """
     if names is None:
         return from_json(facts, _OBJECT)
     columns = _names(names)

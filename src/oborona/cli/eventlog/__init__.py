@@ -1,0 +1,1 @@
+"""`oborona eventlog`."""

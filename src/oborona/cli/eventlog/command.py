@@ -1,0 +1,133 @@
+"""`oborona eventlog`: the process that exports and checks event logs, and what it did."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Iterator
+from importlib.util import find_spec
+from typing import Any, Final
+
+import click
+from rich.table import Table
+
+from oborona import lock, state_files
+from oborona.cli.context import CliContext, pass_cli_context
+from oborona.cli.output import echo, echo_json
+from oborona.cli.terminal import Terminal, plain
+from oborona.errors import ConfigError
+
+DAY_S: Final = 86_400.0
+NEEDED: Final = ("deltalake", "duckdb", "ibis", "pyarrow")
+MISSING: Final = (
+    "event logs need the extra `eventlog` of the package, of which {} is missing: "
+    "pip install 'oborona[eventlog]'"
+)
+
+
+@click.group()
+def eventlog() -> None:
+    """Export and check event logs, and show what they hold (docs/operate/eventlog.md)."""
+
+
+@eventlog.command()
+@click.option("--once", is_flag=True, help="Do what is due, and end.")
+@pass_cli_context
+def run(context: CliContext, once: bool) -> None:
+    """Run the process that exports and checks event logs, and nothing else, until SIGTERM."""
+    _check_extra()
+    from oborona.eventlog import process  # noqa: PLC0415 - the engine takes a second to load
+
+    settings = context.loaded.settings
+    if not settings.eventlog.enabled:
+        raise ConfigError("eventlog.enabled is false: there is nothing to run")
+    click.get_current_context().exit(process.run(settings, context.state, once=once))
+
+
+@eventlog.command()
+@click.option("--json", "as_json", is_flag=True, help="One JSON object for each log.")
+@pass_cli_context
+def status(context: CliContext, as_json: bool) -> None:
+    """Show the last day of each log: tables, delay, rows, which rules fired, what was set aside."""
+    _check_extra()
+    rows = list(_logs(context))
+    if as_json:
+        for row in rows:
+            echo_json(row)
+        return
+    holder = lock.holder(context.state / state_files.EVENT_LOG_LOCK)
+    echo("does not run" if holder is None else f"runs (pid {holder.pid})")
+    terminal = Terminal(soft_wrap=True)
+    terminal.print(_table(rows))
+    for row in rows:
+        for rule, count in row["fired"].items():
+            echo(f"{row['log']}: {rule} {count} ({count / max(row['rows'], 1):.2%})")
+        for aside in row["aside"]:
+            echo(f"{row['log']}: set aside {plain(aside['name'])}: {plain(aside['why'])}")
+
+
+def _check_extra() -> None:
+    missing = [name for name in NEEDED if find_spec(name) is None]
+    if missing:
+        raise ConfigError(MISSING.format(", ".join(missing)))
+
+
+def _logs(context: CliContext) -> Iterator[dict[str, Any]]:
+    """Yield what is known of each log."""
+    from oborona.eventlog.batch.store import DropState, LogStore  # noqa: PLC0415 - see `run`
+    from oborona.eventlog.logs import schemas  # noqa: PLC0415
+
+    since = time.time() - DAY_S
+    path = context.state / state_files.EVENT_LOG_STORE
+    with LogStore(path, make=False) as store:
+        for schema in schemas(context.loaded.settings):
+            sources = {table.name: table for table in store.sources(schema.name, since=since)}
+            checked = [
+                table for table in store.checked(schema.name, since) if table.name in sources
+            ]
+            fired = Counter[str]()
+            for table in checked:
+                fired.update(table.fired)
+            files = store.files(schema.name).values()
+            delays = [table.done - sources[table.name].delivered for table in checked]
+            yield {
+                "log": schema.name,
+                "tables": len(sources),
+                "checked": len(checked),
+                "waiting": sum(not table.why for table in sources.values()) - len(checked),
+                "last": checked[-1].name if checked else "",
+                "delay_s": round(max(delays, default=0.0), 1),
+                "rows": sum(table.rows for table in checked),
+                "marked": sum(table.marked for table in checked),
+                "fired": dict(sorted(fired.items())),
+                "broken_rows": sum(file.broken for file in files),
+                "aside": [
+                    {"name": table.name, "why": table.why}
+                    for table in sources.values()
+                    if table.why
+                ]
+                + [
+                    {"name": file.file, "why": file.why}
+                    for file in files
+                    if file.state is DropState.ASIDE
+                ],
+            }
+
+
+def _table(rows: list[dict[str, Any]]) -> Table:
+    table = Table(show_edge=False)
+    table.add_column("log", no_wrap=True)
+    for name in ("tables", "waiting", "longest delay", "rows", "marked", "broken rows", "last"):
+        table.add_column(name, justify="right")
+    for row in rows:
+        table.add_row(
+            row["log"],
+            str(row["tables"]),
+            str(row["waiting"]),
+            f"{row['delay_s']:.1f} s",
+            str(row["rows"]),
+            f"{row['marked'] / max(row['rows'], 1):.2%}",
+            str(row["broken_rows"]),
+            row["last"] or "-",
+        )
+    return table

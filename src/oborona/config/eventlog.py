@@ -1,0 +1,69 @@
+"""Settings of the checked event log."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import msgspec
+from msgspec import Meta
+
+
+class EventLogSettings(msgspec.Struct, frozen=True, kw_only=True):
+    """The checked event log: tables of what people, senders and other services did, each event with
+    the rules that it fired (docs/operate/eventlog.md). Needs the extra `eventlog` of the package.
+    """
+
+    enabled: Annotated[
+        bool,
+        Meta(description="Whether logs are exported and checked."),
+    ] = False
+    folder: Annotated[
+        str,
+        Meta(
+            pattern=r"\A(/[^\x00-\x1f\x7f]+)?\Z",
+            max_length=4096,
+            description="Where the tables lie, a folder of their own that is there and is ours to "
+            "write. Empty: the folder eventlog of the state folder.",
+            extra={"allowed": 'an absolute path, or ""'},
+        ),
+    ] = ""
+    back_hours: Annotated[
+        float,
+        Meta(
+            ge=0,
+            le=8760,
+            description="How far back our own logs are taken when they are first exported.",
+        ),
+    ] = 24.0
+    look_s: Annotated[
+        float, Meta(ge=0.1, le=300, description="How often it is looked for new events and files.")
+    ] = 5.0
+    batch_tables: Annotated[
+        int,
+        Meta(
+            ge=1,
+            le=288,
+            description="Tables of five minutes that are checked together after an outage; more are "
+            "faster and take more memory.",
+        ),
+    ] = 12
+    table_rows: Annotated[
+        int,
+        Meta(
+            ge=1,
+            le=100_000_000,
+            description="Rows that a file of others may have; one with more is set aside.",
+        ),
+    ] = 2_000_000
+    memory_mib: Annotated[
+        int,
+        Meta(
+            ge=64,
+            le=1_048_576,
+            description="Memory of the engine, in MiB; what does not fit it puts on the disk. A "
+            "batch that does not fit is tried with half of its tables.",
+        ),
+    ] = 512
+    threads: Annotated[
+        int, Meta(ge=1, le=256, description="Threads of the engine: mail comes first.")
+    ] = 1

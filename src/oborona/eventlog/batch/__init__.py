@@ -1,0 +1,1 @@
+"""Batches: which tables are due, what was done of each, step by step."""

@@ -1,0 +1,91 @@
+"""Rows of a batch: its tables one behind the other, and the rules laid back onto each."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Final
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from oborona.eventlog.schema import RULES
+from oborona.eventlog.slots import DAY_S, SLOT_S, delivered_at
+from oborona.eventlog.transform.check import SEPARATOR
+
+NEVER: Final = 1 << 62
+"""The moment of an event whose time can't be right: behind all others, so that it makes no other
+event a duplicate.
+"""
+_FIRST_S: Final = 946_684_800  # 2000: no log has earlier events
+_MICRO: Final = 1_000_000
+
+
+def batch_rows(tables: Mapping[str, pa.Table]) -> pa.Table:
+    """Return the rows of tables with their `moment`, `place` and `table`, its number from 0 on.
+
+    Args:
+        tables: by name, in the order of delivery.
+    """
+    rows = pa.concat_tables(
+        table.append_column("moment", _moments(table, name)) for name, table in tables.items()
+    )
+    rows = rows.append_column("place", pa.array(np.arange(rows.num_rows, dtype=np.int64)))
+    numbers = np.repeat(np.arange(len(tables)), [table.num_rows for table in tables.values()])
+    return rows.append_column("table", pa.array(numbers, pa.int64()))
+
+
+def _moments(table: pa.Table, name: str) -> pa.ChunkedArray:
+    """Return the time of each row in microseconds; `NEVER` where it can't be right."""
+    last = (delivered_at(name) + SLOT_S + DAY_S) * _MICRO
+    moments = pc.fill_null(table.column("time").cast(pa.int64()), NEVER)
+    right = pc.and_(pc.greater_equal(moments, _FIRST_S * _MICRO), pc.less_equal(moments, last))
+    return pc.if_else(right, moments, NEVER)
+
+
+def by_table(tables: Iterable[str], rows: pa.Table) -> Iterator[tuple[str, pa.Table]]:
+    """Yield what was computed of each table, without the column `table`.
+
+    Args:
+        tables: names, as `batch_rows` was given them.
+        rows: in order of `table`.
+    """
+    numbers = rows.column("table").to_numpy()
+    rows = rows.drop_columns(["table"])
+    for number, name in enumerate(tables):
+        begin, end = np.searchsorted(numbers, [number, number + 1])
+        yield name, rows.slice(int(begin), int(end - begin))
+
+
+def with_rules(tables: Mapping[str, pa.Table], fired: pa.Table) -> dict[str, pa.Table]:
+    """Return tables with the column of rules.
+
+    Args:
+        tables: as `batch_rows` was given them.
+        fired: `place` and `rules` of all of them, as `fired_rules` gives them.
+    """
+    texts = fired.column("rules")
+    checked, begin = {}, 0
+    for name, table in tables.items():
+        checked[name] = table.append_column(
+            pa.field(RULES, pa.list_(pa.string()), nullable=False),
+            _lists(texts.slice(begin, table.num_rows)),
+        )
+        begin += table.num_rows
+    return checked
+
+
+def rule_counts(rules: pa.ChunkedArray) -> tuple[int, dict[str, int]]:
+    """Return how many rows fired any rule, and how many each of them."""
+    marked = pc.sum(pc.greater(pc.list_value_length(rules), 0)).as_py() or 0
+    counts = Counter[str](pc.list_flatten(rules).to_pylist())
+    return marked, dict(sorted(counts.items()))
+
+
+def _lists(texts: pa.ChunkedArray) -> pa.Array:
+    """Return lists of names of texts with a comma before each name."""
+    encoded = pc.dictionary_encode(texts).combine_chunks()
+    kinds: Sequence[str] = encoded.dictionary.to_pylist() if len(texts) else ()
+    lists = pa.array([text.split(SEPARATOR)[1:] for text in kinds], pa.list_(pa.string()))
+    return lists.take(encoded.indices) if kinds else lists

@@ -1,0 +1,245 @@
+"""A batch of a log, step by step; each may be repeated and comes to the same.
+
+    begin     the tables, the version of the rules and the thresholds are written down
+    remember  what each table adds to the day is written, in files of the table's name
+    check     rules fire; each table is written with them, when it has the rows of its source
+    finish    the tables and the batch are written down as done
+
+A process that is killed anywhere goes on with the batch that is not done: it writes the same files
+again, or the same octets over them. What a batch sees of the day are the files of tables that were
+checked before it began, by the slots in their names: never what time it is.
+
+A table that can't be read, or has other rows than when it was delivered, is set aside, and the
+batch is begun anew without it. A batch for which memory does not suffice, or over which the process
+ended twice, is begun anew with half of its tables.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Collection, Mapping
+from typing import Final, NamedTuple
+
+import pyarrow as pa
+
+from oborona.eventlog.batch.rows import batch_rows, by_table, rule_counts, with_rules
+from oborona.eventlog.batch.store import OTHERS, CheckedTable, LogBatch, LogStore
+from oborona.eventlog.engine import EngineMemoryError, LocalEngine
+from oborona.eventlog.folder import LogFolder
+from oborona.eventlog.schema import LogSchema
+from oborona.eventlog.slots import DAY_S, SLOT_S, delivered_at, slot_name
+from oborona.eventlog.tables.checksum import checksum_text
+from oborona.eventlog.tables.parquet import (
+    TableDamaged,
+    read_table,
+    write_checked,
+    write_table,
+)
+from oborona.eventlog.transform.check import EventCondition, fired_rules
+from oborona.eventlog.transform.histories import event_counts, event_keys
+from oborona.telemetry.log import event
+
+KEYS: Final = pa.schema([("key", pa.int64()), ("moment", pa.int64())])
+COUNTS: Final = pa.schema([("person", pa.int64()), ("event", pa.string()), ("n", pa.int64())])
+MOST_TRIES: Final = 2
+
+_log = logging.getLogger("oborona.eventlog")
+
+
+class EventRules(NamedTuple):
+    """The rules of a policy over events."""
+
+    version: str
+    conditions: Mapping[str, EventCondition]  # by name, in the order in which they are told
+
+
+class LogChecker:
+    """Checks the tables of one log.
+
+    Args:
+        schema: of the log.
+        folder: of the log.
+        store: what is known of it.
+        engine: what computes.
+        rules: of the policy; those of the system are always there.
+        most: tables of a batch.
+        clock: Unix seconds.
+    """
+
+    def __init__(
+        self,
+        schema: LogSchema,
+        folder: LogFolder,
+        store: LogStore,
+        engine: LocalEngine,
+        *,
+        rules: EventRules,
+        most: int,
+        clock: Callable[[], float],
+    ) -> None:
+        self.schema = schema
+        self._folder = folder
+        self._store = store
+        self._engine = engine
+        self._rules = rules
+        self._most = self._now_most = most
+        self._clock = clock
+        self._thresholds = {**schema.thresholds, OTHERS: schema.threshold}
+
+    def step(self) -> bool:
+        """Check one batch; return whether there was one.
+
+        Raises:
+            TableMismatch: a table would have other rows than its source; the batch stays open.
+            StoreError: a file can't be read or written; the batch stays open.
+        """
+        began = time.process_time()
+        batch = self._resumed() or self._begun()
+        if batch is None:
+            return False
+        aside: dict[str, str] = {}
+        tables = self._read(batch, aside)
+        if aside:
+            self._store.drop(batch, aside, self._clock())
+            for name, why in aside.items():
+                event(
+                    _log, logging.ERROR, "event table set aside", log=batch.log, table=name, why=why
+                )
+            return True
+        try:
+            self._remember(batch, tables)
+            checked = self._check(batch, tables)
+        except EngineMemoryError:
+            if not self._halve(batch):
+                raise
+            return True
+        self._store.finish(batch, checked, self._clock(), time.process_time() - began)
+        self._now_most = self._most
+        return True
+
+    def _resumed(self) -> LogBatch | None:
+        """Return the batch that is not done, if the same comes of it again."""
+        batch = self._store.unfinished(self.schema.name)
+        if batch is None:
+            return None
+        if batch.rules != self._rules.version:
+            self._store.drop(batch, {}, self._clock())
+            return None
+        if batch.tries >= MOST_TRIES and self._halve(batch):
+            return None
+        self._store.retry(batch)
+        return batch
+
+    def _begun(self) -> LogBatch | None:
+        tables = self._store.due(self.schema.name, self._now_most)
+        if not tables:
+            return None
+        return self._store.begin(
+            LogBatch(
+                id=0,
+                log=self.schema.name,
+                tables=tables,
+                rules=self._rules.version,
+                thresholds=self._thresholds,
+                begun=self._clock(),
+            )
+        )
+
+    def _halve(self, batch: LogBatch) -> bool:
+        """Give a batch up for one of half its tables; False where it has one alone."""
+        if len(batch.tables) < 2:
+            return False
+        self._now_most = len(batch.tables) // 2
+        self._store.drop(batch, {}, self._clock())
+        event(
+            _log,
+            logging.WARNING,
+            "event batch is tried with half of its tables",
+            log=batch.log,
+            tables=self._now_most,
+        )
+        return True
+
+    def _read(self, batch: LogBatch, aside: dict[str, str]) -> dict[str, pa.Table]:
+        """Return the tables of a batch; note in `aside` which can't be used, and why."""
+        known = {
+            source.name: source for source in self._store.sources(batch.log, names=batch.tables)
+        }
+        tables: dict[str, pa.Table] = {}
+        for name in batch.tables:
+            try:
+                table = read_table(self._folder.source(name), self.schema.arrow)
+            except TableDamaged as damage:
+                aside[name] = str(damage)
+                continue
+            source = known[name]
+            if (table.num_rows, checksum_text(table)) != (source.rows, source.checksum):
+                aside[name] = "it has other rows than when it was delivered"
+            tables[name] = table
+        return tables
+
+    def _remember(self, batch: LogBatch, tables: Mapping[str, pa.Table]) -> None:
+        """Write what each table adds to the day; drop what is older than one."""
+        self._write_histories(tables)
+        self._folder.forget(_day_before(batch.tables))
+        self._store.remember(batch, self._clock())
+
+    def _write_histories(self, tables: Mapping[str, pa.Table]) -> None:
+        rows = self._engine.table("events", batch_rows(tables))
+        for path, found, schema in (
+            (self._folder.keys, event_keys(rows), KEYS),
+            (self._folder.counts, event_counts(rows), COUNTS),
+        ):
+            for name, history in by_table(tables, self._engine.collect(found)):
+                write_table(path(name), history.cast(schema))
+
+    def _day(self, batch: LogBatch) -> list[str]:
+        """Return the names of the tables whose day a batch sees; what was lost is made again."""
+        newest = self._store.newest(batch)
+        since = _day_before(batch.tables if newest is None else (*batch.tables, newest))
+        names = self._store.remembered(batch, since)
+        lost = {
+            name: read_table(self._folder.source(name), self.schema.arrow)
+            for name in names
+            if not (self._folder.keys(name).exists() and self._folder.counts(name).exists())
+        }
+        if lost:
+            self._write_histories(lost)
+        return names
+
+    def _check(self, batch: LogBatch, tables: Mapping[str, pa.Table]) -> list[CheckedTable]:
+        before = self._day(batch)
+        thresholds = dict(batch.thresholds)
+        threshold = thresholds.pop(OTHERS)
+        fired = self._engine.collect(
+            fired_rules(
+                self._engine.table("events", batch_rows(tables)),
+                self._engine.files("keys", map(self._folder.keys, before), KEYS),
+                self._engine.files("counts", map(self._folder.counts, before), COUNTS),
+                thresholds,
+                threshold,
+                self._rules.conditions,
+            )
+        )
+        done = []
+        for name, table in with_rules(tables, fired).items():
+            write_checked(self._folder.checked(name), table, tables[name])
+            marked, counts = rule_counts(table.column("rules"))
+            done.append(
+                CheckedTable(
+                    name=name,
+                    batch=batch.id,
+                    rows=table.num_rows,
+                    checksum=checksum_text(table.select(tables[name].column_names)),
+                    marked=marked,
+                    fired=counts,
+                    done=self._clock(),
+                )
+            )
+        return done
+
+
+def _day_before(tables: Collection[str]) -> str:
+    """Return the first slot of the day that ends with the newest of tables."""
+    return slot_name(max(map(delivered_at, tables)) - DAY_S + SLOT_S)

@@ -1,0 +1,91 @@
+"""The file of what is known of event logs: its tables and their versions, and how it is opened.
+
+    followed       how far a log of our own was exported
+    dropped_file   files that others put into a log's folder, and what became of each
+    source_table   tables of `stream/5min`, each with its rows and their checksum
+    batch          tables that were checked together, with all that their rules hang on
+    checked_table  the same tables with the rules that they fired
+
+WAL with synchronous=FULL: a table that is written down was on the disk before.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from oborona.sqlite_file import SqliteFileKind, SqliteFormat
+
+APPLICATION_ID: Final = 0x4F42454C  # "OBEL"
+
+MIGRATIONS: Final = (
+    (
+        """
+        CREATE TABLE followed (
+            log TEXT PRIMARY KEY,
+            place INTEGER NOT NULL,    -- of the last event that is in a table
+            slot INTEGER NOT NULL,     -- Unix seconds: first of the slot that is exported next
+            origin TEXT NOT NULL       -- what tells its store from one that counts anew
+        ) WITHOUT ROWID
+        """,
+        """
+        CREATE TABLE dropped_file (
+            log TEXT NOT NULL,
+            file TEXT NOT NULL,        -- its name
+            size INTEGER NOT NULL,
+            changed INTEGER NOT NULL,  -- nanoseconds since the epoch
+            seen REAL NOT NULL,        -- Unix seconds, when it was met first
+            name TEXT NOT NULL,        -- of its table
+            state TEXT NOT NULL,       -- met, taken, again, aside
+            why TEXT NOT NULL DEFAULT '',
+            broken INTEGER NOT NULL DEFAULT 0, -- rows that were left out
+            PRIMARY KEY (log, file)
+        ) WITHOUT ROWID
+        """,
+        """
+        CREATE TABLE source_table (
+            log TEXT NOT NULL,
+            name TEXT NOT NULL,
+            delivered REAL NOT NULL,   -- Unix seconds, when it was there
+            rows INTEGER NOT NULL,
+            checksum TEXT NOT NULL,    -- 16 hexadecimal digits
+            why TEXT NOT NULL DEFAULT '', -- it was set aside; empty = it is good
+            PRIMARY KEY (log, name)
+        ) WITHOUT ROWID
+        """,
+        """
+        CREATE TABLE batch (
+            id INTEGER PRIMARY KEY AUTOINCREMENT,
+            log TEXT NOT NULL,
+            tables TEXT NOT NULL,      -- JSON, their names in order
+            rules TEXT NOT NULL,       -- version of the rules
+            thresholds TEXT NOT NULL,  -- JSON, by event; "" = all others
+            begun REAL NOT NULL,       -- Unix seconds
+            tries INTEGER NOT NULL DEFAULT 0, -- how often it was begun again
+            remembered REAL,           -- when its histories were there; NULL = not yet
+            done REAL,                 -- NULL = not yet
+            cpu_s REAL                 -- of the process that ended it
+        )
+        """,
+        "CREATE INDEX batch_open ON batch (log) WHERE done IS NULL",
+        """
+        CREATE TABLE checked_table (
+            log TEXT NOT NULL,
+            name TEXT NOT NULL,
+            batch INTEGER NOT NULL,    -- batch.id
+            rows INTEGER NOT NULL,
+            checksum TEXT NOT NULL,    -- of the columns that its source has
+            marked INTEGER NOT NULL,   -- rows that fired a rule
+            fired TEXT NOT NULL,       -- JSON: rows by rule
+            done REAL NOT NULL,        -- Unix seconds
+            PRIMARY KEY (log, name)
+        ) WITHOUT ROWID
+        """,
+        "CREATE INDEX checked_table_batch ON checked_table (batch)",
+    ),
+)
+SHARED: Final = SqliteFileKind(
+    format=SqliteFormat(APPLICATION_ID, MIGRATIONS, "what is known of event logs"),
+    absent="no event log has been checked here",
+    left="; tables that were checked stay",
+    each=("PRAGMA journal_mode = WAL", "PRAGMA synchronous = FULL"),
+)

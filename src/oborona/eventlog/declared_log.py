@@ -1,0 +1,169 @@
+"""Logs that others write, each declared in a file of its own: `clicks.toml` declares `clicks`.
+
+folder = "/srv/clicks"         # where files are dropped
+id = "click"                   # which columns say what; of those without an id the place in
+time = "at"                    #     its file is one
+event = "action"
+person = ["user"]              # together they are one person; tables hold its keyed hash
+info = ["page"]                # what tells an event from another of the same person
+
+[columns]                      # each that is to be taken, and its kind
+click = "text"
+at = "time"                    # Unix seconds, or ISO 8601
+action = "text"
+user = "text"
+page = "text"
+address = "hashed"             # the table holds its keyed hash
+
+[thresholds]                   # events of a person in a day beyond which he is abnormal
+click = 1000
+others = 300
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Final
+
+import msgspec
+from msgspec import Meta
+
+from oborona.errors import ConfigError
+from oborona.eventlog.schema import (
+    DEFAULT_THRESHOLD,
+    NAME,
+    ColumnKind,
+    LogColumn,
+    LogSchema,
+)
+from oborona.toml import TomlPlace, read, table
+
+OTHERS: Final = "others"
+SUFFIX: Final = ".toml"
+MOST_LOGS: Final = 100  # more are no declarations of logs but something else's files
+_KINDS: Final = ", ".join(kind.value for kind in ColumnKind)
+
+
+class LogDeclaration(msgspec.Struct, frozen=True, kw_only=True):
+    """What a file of a log says."""
+
+    folder: Annotated[
+        str, Meta(pattern=r"\A/[^\x00-\x1f\x7f]+\Z", extra={"allowed": "an absolute path"})
+    ]
+    time: str
+    event: str
+    id: str = ""
+    person: Annotated[tuple[str, ...], Meta(extra={"allowed": "a list of columns"})] = ()
+    info: Annotated[tuple[str, ...], Meta(extra={"allowed": "a list of columns"})] = ()
+    columns: Annotated[
+        dict[str, ColumnKind], Meta(extra={"allowed": f"a table of columns, each one of {_KINDS}"})
+    ]
+    thresholds: Annotated[
+        dict[str, Annotated[float, Meta(gt=0)]],
+        Meta(extra={"allowed": "a table of numbers above 0"}),
+    ] = {}
+
+
+class DeclaredLog(msgspec.Struct, frozen=True, kw_only=True):
+    """A log that others write."""
+
+    schema: LogSchema
+    folder: Path
+    source: Mapping[str, ColumnKind]  # columns of its files
+    id: str  # which of them is what; empty = the place in the file
+    time: str
+    event: str
+    person: tuple[str, ...]
+    info: tuple[str, ...]
+
+
+def read_logs(folder: Path, taken: frozenset[str]) -> tuple[DeclaredLog, ...]:
+    """Return the logs that the files of a folder declare, by name; none where it is not there.
+
+    Args:
+        folder: of the declarations.
+        taken: names of logs of our own.
+
+    Raises:
+        ConfigError: a file can't be read, or says something that is not right.
+    """
+    if not folder.is_dir():
+        return ()
+    paths = sorted(path for path in folder.iterdir() if path.suffix == SUFFIX)
+    if len(paths) > MOST_LOGS:
+        raise ConfigError(
+            f"{folder} holds {len(paths)} files, and at most {MOST_LOGS} logs are read"
+        )
+    return tuple(_read_log(path, taken) for path in paths)
+
+
+def _read_log(path: Path, taken: frozenset[str]) -> DeclaredLog:
+    document, _ = read(path)
+    given = table(document, (), LogDeclaration, name=path.name)
+    missing = [
+        field.name
+        for field in msgspec.structs.fields(LogDeclaration)
+        if field.required and field.name not in given
+    ]
+    if missing:
+        raise ConfigError(f"{missing[0]} is not set", file=str(path))
+    declared = LogDeclaration(**{key: value.value for key, value in given.items()})
+    problem = _problem(path.stem, declared, taken)
+    if problem:
+        key, words = problem
+        place = given[key].place if key in given else TomlPlace(file=str(path))
+        raise ConfigError(words, file=place.file, line=place.line, column=place.column)
+    return _log(path.stem, declared)
+
+
+def _problem(name: str, log: LogDeclaration, taken: frozenset[str]) -> tuple[str, str] | None:
+    """Return which key is wrong, and how."""
+    if not NAME.fullmatch(name):
+        return "", f"{name!r} is no name of a log: small letters, digits and _"
+    if name in taken:
+        return "", f"{name!r} is a log of our own; give the file another name"
+    named = [("time", log.time), ("event", log.event), *(("id", log.id),) * bool(log.id)]
+    named += [("person", column) for column in log.person] + [
+        ("info", column) for column in log.info
+    ]
+    for key, column in named:
+        if column not in log.columns:
+            return key, f"{key} names {column!r}, which is none of [columns]"
+    wanted = {
+        "time": (log.time, {ColumnKind.TIME}),
+        "event": (log.event, {ColumnKind.TEXT}),
+        "id": (log.id, {ColumnKind.TEXT, ColumnKind.INTEGER}),
+    }
+    for key, (column, kinds) in wanted.items():
+        if column and log.columns[column] not in kinds:
+            return key, f"{key}: {column!r} must be {' or '.join(sorted(kinds))} in [columns]"
+    parts = [log.time, log.event, *((log.id,) if log.id else ()), *log.person]
+    if len(set(parts)) < len(parts):
+        return "person", "id, time, event and person must be different columns"
+    return None
+
+
+def _log(name: str, log: LogDeclaration) -> DeclaredLog:
+    parts = {log.id, log.time, log.event, *log.person}
+    thresholds = dict(log.thresholds)
+    return DeclaredLog(
+        schema=LogSchema(
+            name=name,
+            columns=tuple(
+                LogColumn(column, kind)
+                for column, kind in log.columns.items()
+                if column not in parts
+            ),
+            id_kind=log.columns[log.id] if log.id else ColumnKind.TEXT,
+            threshold=thresholds.pop(OTHERS, DEFAULT_THRESHOLD),
+            thresholds=thresholds,
+        ),
+        folder=Path(log.folder),
+        source=log.columns,
+        id=log.id,
+        time=log.time,
+        event=log.event,
+        person=log.person,
+        info=log.info,
+    )

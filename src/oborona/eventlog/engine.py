@@ -1,0 +1,109 @@
+"""The engine that computes a batch on this machine: DuckDB, within the process.
+
+It reads files of one folder alone, has no network, and takes so much memory and no more: what does
+not fit it puts beside, into a folder that is its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Self
+
+import duckdb
+import ibis
+import pyarrow as pa
+from ibis.backends.duckdb import Backend
+from ibis.expr import types as ir
+
+from oborona.errors import StoreError
+
+
+class EngineMemoryError(StoreError):
+    """The memory that the engine may take does not suffice."""
+
+
+class LocalEngine:
+    """DuckDB, driven by Ibis; for one thread at a time, and to be closed.
+
+    Args:
+        folder: whose files it may read.
+        work: folder of what does not fit into memory; it is there.
+        memory_mib: of its buffers.
+        threads: of the engine.
+    """
+
+    def __init__(self, folder: Path, work: Path, *, memory_mib: int, threads: int = 1) -> None:
+        self._backend: Backend = ibis.duckdb.connect(
+            threads=threads,
+            memory_limit=f"{memory_mib}MiB",
+            temp_directory=str(work),
+            autoinstall_known_extensions=False,
+            autoload_known_extensions=False,
+            preserve_insertion_order=False,
+        )
+        self._database: duckdb.DuckDBPyConnection = self._backend.con
+        self._database.execute("SET allowed_directories = ?", [[str(folder), str(work)]])
+        self._database.execute("SET enable_external_access = false")
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Let its memory go."""
+        self._backend.disconnect()
+
+    def table(self, name: str, table: pa.Table) -> ir.Table:
+        """Return a table in memory as one of the engine.
+
+        Args:
+            name: under which the engine knows it, and holds its memory; the next one of the name
+                takes its place.
+            table: its rows.
+        """
+        # Ibis holds columns that can't be null for another type, and files never are of it. Its own
+        # tables of memory are never let go by the engine.
+        fields = [field.with_nullable(True) for field in table.schema]  # noqa: FBT003
+        self._database.register(name, table.cast(pa.schema(fields)))
+        with _explained():
+            return self._backend.table(name)
+
+    def files(self, name: str, paths: Iterable[Path], schema: pa.Schema) -> ir.Table:
+        """Return the rows of Parquet files with the same columns.
+
+        Args:
+            name: under which the engine knows them; the next ones of the name take their place.
+            paths: of files that we wrote; none = no rows.
+            schema: their columns.
+        """
+        names = [str(path) for path in paths]
+        if not names:
+            return self.table(f"no_{name}", schema.empty_table())
+        with _explained():
+            return self._backend.read_parquet(names, table_name=name)
+
+    def collect(self, rows: ir.Table) -> pa.Table:
+        """Return rows, computed.
+
+        Raises:
+            EngineMemoryError: the memory does not suffice.
+            StoreError: a file can't be read.
+        """
+        with _explained():
+            return self._backend.to_pyarrow(rows)
+
+
+@contextmanager
+def _explained() -> Iterator[None]:
+    try:
+        yield
+    except duckdb.OutOfMemoryException as error:
+        raise EngineMemoryError(
+            "the batch does not fit into the memory that it may take"
+        ) from error
+    except duckdb.Error as error:
+        raise StoreError(f"DuckDB: {str(error).splitlines()[0]}") from error

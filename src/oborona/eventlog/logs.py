@@ -1,0 +1,178 @@
+"""All logs of a site, each with what exports and checks it; one that fails stops no other."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Final, NamedTuple, Protocol
+
+from oborona import secret, state_files
+from oborona.config import Settings
+from oborona.errors import OboronaError, StoreError, StoreVersion
+from oborona.eventlog.batch.run import EventRules, LogChecker
+from oborona.eventlog.batch.store import LogStore
+from oborona.eventlog.declared_log import DeclaredLog, read_logs
+from oborona.eventlog.engine import LocalEngine
+from oborona.eventlog.export.dropped_files import DroppedFiles
+from oborona.eventlog.export.exporter import LogExporter
+from oborona.eventlog.export.feedback import FeedbackLog
+from oborona.eventlog.export.messages import MessageLog
+from oborona.eventlog.export.own_log import OwnLog
+from oborona.eventlog.folder import LogFolder
+from oborona.eventlog.keys import EventHasher
+from oborona.eventlog.schema import LogSchema
+from oborona.telemetry.log import event
+
+OWN: Final[tuple[tuple[type[OwnLog], str], ...]] = (
+    (FeedbackLog, state_files.EVENTS),
+    (MessageLog, state_files.JOURNAL),
+)
+"""Logs of our own, each with the store that it follows."""
+OWN_NAMES: Final = frozenset(log.schema.name for log, _ in OWN)
+SYSTEM_RULES: Final = EventRules("system 1", {})
+HOUR_S: Final = 3600.0
+
+_log = logging.getLogger("oborona.eventlog")
+
+
+class TableSource(Protocol):
+    """What makes the tables of a log."""
+
+    def step(self) -> bool:
+        """Make one table; return whether there was one to make."""
+
+
+class WorkedLog(NamedTuple):
+    """A log with what works on it."""
+
+    name: str
+    source: TableSource
+    checker: LogChecker
+
+
+class EventLogs:
+    """The logs of a site.
+
+    Args:
+        logs: each with what works on it.
+    """
+
+    def __init__(self, logs: Sequence[WorkedLog]) -> None:
+        self._logs = logs
+        self.troubles: dict[str, str] = {}
+        """What keeps a log from being worked on, by its name."""
+
+    def step(self, go_on: Callable[[], bool]) -> bool:
+        """Make and check the tables that are due; return whether there were any.
+
+        Args:
+            go_on: asked before each table and each batch.
+
+        Raises:
+            StoreVersion: a store was written by a newer Oborona.
+        """
+        worked = [self._step(log, go_on) for log in self._logs]
+        return any(worked)
+
+    def _step(self, log: WorkedLog, go_on: Callable[[], bool]) -> bool:
+        worked = False
+        try:
+            while go_on() and log.source.step():
+                worked = True
+            while go_on() and log.checker.step():
+                worked = True
+        except StoreVersion:
+            raise
+        except OboronaError as error:
+            if self.troubles.get(log.name) != str(error):
+                event(_log, logging.ERROR, "an event log waits", log=log.name, error=error)
+            self.troubles[log.name] = str(error)
+            return False
+        if self.troubles.pop(log.name, ""):
+            event(_log, logging.WARNING, "an event log goes on", log=log.name)
+        return worked
+
+
+def root_folder(settings: Settings, state: Path) -> Path:
+    """Return the folder of all logs."""
+    return Path(settings.eventlog.folder or state / state_files.EVENT_LOGS)
+
+
+def schemas(settings: Settings) -> tuple[LogSchema, ...]:
+    """Return the schemas of all logs, our own first.
+
+    Raises:
+        ConfigError: a log is not declared as it must be.
+    """
+    declared = read_logs(Path(settings.paths.event_logs), OWN_NAMES)
+    return (*(log.schema for log, _ in OWN), *(log.schema for log in declared))
+
+
+def open_logs(
+    settings: Settings,
+    state: Path,
+    closings: ExitStack,
+    clock: Callable[[], float] = time.time,
+) -> EventLogs:
+    """Return the logs of a site, ready to be worked on; nobody else may be working on them.
+
+    Args:
+        settings: of the site.
+        state: state folder, prepared.
+        closings: closes what is opened.
+        clock: Unix seconds.
+
+    Raises:
+        ConfigError: a log is not declared as it must be.
+        StoreError: a store or a folder can't be used.
+    """
+    declared = read_logs(Path(settings.paths.event_logs), OWN_NAMES)
+    hasher = EventHasher(secret.load(state).eventlog)
+    root, work = root_folder(settings, state), state / state_files.EVENT_LOG_WORK
+    try:
+        for folder in (root, work):
+            folder.mkdir(mode=0o750, exist_ok=True)
+    except OSError as error:
+        raise StoreError(f"{error.filename}: {error.strerror}") from error
+    store = closings.enter_context(LogStore(state / state_files.EVENT_LOG_STORE))
+    engine = closings.enter_context(
+        LocalEngine(
+            root, work, memory_mib=settings.eventlog.memory_mib, threads=settings.eventlog.threads
+        )
+    )
+
+    def worked(schema: LogSchema, source: Callable[[LogFolder], TableSource]) -> WorkedLog:
+        folder = LogFolder(root, schema.name)
+        folder.sweep()
+        checker = LogChecker(
+            schema,
+            folder,
+            store,
+            engine,
+            rules=SYSTEM_RULES,
+            most=settings.eventlog.batch_tables,
+            clock=clock,
+        )
+        return WorkedLog(schema.name, source(folder), checker)
+
+    def exported(log: OwnLog) -> WorkedLog:
+        back_s = settings.eventlog.back_hours * HOUR_S
+        return worked(
+            log.schema, lambda folder: LogExporter(log, folder, store, back_s=back_s, clock=clock)
+        )
+
+    def dropped(log: DeclaredLog) -> WorkedLog:
+        most_rows = settings.eventlog.table_rows
+        return worked(
+            log.schema,
+            lambda folder: DroppedFiles(
+                log, folder, store, hasher, most_rows=most_rows, clock=clock
+            ),
+        )
+
+    return EventLogs(
+        [*(exported(log(state / name, hasher)) for log, name in OWN), *map(dropped, declared)]
+    )

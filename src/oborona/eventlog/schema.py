@@ -1,0 +1,107 @@
+"""The shape of an event log: its columns, and what makes one event the same as another.
+
+Each table of a log has the standard columns first, then those of its own:
+
+    id      of the event, as its source has it; not null
+    time    when it happened; null where the source gave no time that can be told
+    event   its name, such as `complaint`; not null
+    person  keyed hash of who did it; null = nobody
+    key     keyed hash of what it says; two events with the same are one told twice; null = every
+            event is its own
+
+A checked table has `rules` behind them: the names of the rules that it fired.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from enum import StrEnum
+from types import MappingProxyType
+from typing import Final
+
+import msgspec
+import pyarrow as pa
+
+from oborona.errors import ConfigError
+
+NAME: Final = re.compile(r"[a-z][a-z0-9_]{0,62}")
+"""Names of logs and columns: what any engine and any folder takes as it stands."""
+STANDARD: Final = ("id", "time", "event", "person", "key")
+RULES: Final = "rules"
+WORK: Final = ("place", "moment", "table", "duplicate", "abnormal")
+"""Columns that a batch has beside those of its tables."""
+MOMENT: Final = pa.timestamp("us", "UTC")
+DEFAULT_THRESHOLD: Final = 300.0  # events of one name of one person in a day
+
+
+class ColumnKind(StrEnum):
+    """What a column holds."""
+
+    INTEGER = "integer"  # 64 bits, signed
+    NUMBER = "number"  # a double
+    TEXT = "text"
+    FLAG = "flag"
+    TIME = "time"
+    HASHED = "hashed"  # a text of which the table keeps the keyed hash
+
+
+ARROW_TYPES: Final[Mapping[ColumnKind, pa.DataType]] = MappingProxyType(
+    {
+        ColumnKind.INTEGER: pa.int64(),
+        ColumnKind.NUMBER: pa.float64(),
+        ColumnKind.TEXT: pa.string(),
+        ColumnKind.FLAG: pa.bool_(),
+        ColumnKind.TIME: MOMENT,
+        ColumnKind.HASHED: pa.int64(),
+    }
+)
+
+
+class LogColumn(msgspec.Struct, frozen=True):
+    """A column of a log beside the standard ones; any value of it may be null."""
+
+    name: str
+    kind: ColumnKind
+
+
+class LogSchema(msgspec.Struct, frozen=True, kw_only=True):
+    """The shape of a log's tables.
+
+    Raises:
+        ConfigError: a name is none, or is given twice.
+    """
+
+    name: str
+    columns: tuple[LogColumn, ...] = ()
+    id_kind: ColumnKind = ColumnKind.INTEGER  # or text
+    thresholds: Mapping[str, float] = MappingProxyType({})  # by event
+    threshold: float = DEFAULT_THRESHOLD  # of all others
+
+    def __post_init__(self) -> None:
+        names = [*STANDARD, RULES, *WORK, *(column.name for column in self.columns)]
+        for name in (self.name, *names):
+            if not NAME.fullmatch(name):
+                raise ConfigError(
+                    f"event log {self.name[:80]!r}: {name[:80]!r} is no name; write small letters,"
+                    " digits and _, at most 63"
+                )
+        twice = {name for name in names if names.count(name) > 1}
+        if twice:
+            raise ConfigError(
+                f"event log {self.name}: the column {min(twice)} is there twice, or is one of ours"
+            )
+
+    @property
+    def arrow(self) -> pa.Schema:
+        """The columns of a table that is not checked yet."""
+        return pa.schema(
+            [
+                pa.field("id", ARROW_TYPES[self.id_kind], nullable=False),
+                pa.field("time", MOMENT),
+                pa.field("event", pa.string(), nullable=False),
+                pa.field("person", pa.int64()),
+                pa.field("key", pa.int64()),
+                *(pa.field(column.name, ARROW_TYPES[column.kind]) for column in self.columns),
+            ]
+        )

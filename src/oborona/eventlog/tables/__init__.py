@@ -1,0 +1,1 @@
+"""Tables of events in Parquet, and their checksums."""

@@ -1,0 +1,124 @@
+"""`oborona eventlog run --once` and `status`: from what people said to checked tables."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import time
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+from click.testing import CliRunner, Result
+
+from oborona import secret, state_files
+from oborona.cli import main
+from oborona.daemon.state import prepare_state
+from oborona.eventlog.keys import EventHasher
+from oborona.eventlog.slots import SLOT_S, slot_name, slot_start
+from oborona.feedback.events.log import EventLog
+from oborona.feedback.events.model import EventChannel, EventKind, FeedbackEvent
+from oborona.journal.journal import JournalWriter
+from tests.journal.entries import make_entry
+
+CLICKS = """
+folder = "{folder}"
+id = "click"
+time = "at"
+event = "action"
+person = ["user"]
+info = ["page"]
+[columns]
+click = "text"
+at = "time"
+action = "text"
+user = "text"
+page = "text"
+address = "hashed"
+[thresholds]
+click = 2
+"""
+
+
+@pytest.fixture
+def site(tmp_path: Path) -> Path:
+    """A folder with settings, a state that was begun, and a log of others."""
+    (tmp_path / "eventlog.d").mkdir()
+    (tmp_path / "clicks").mkdir()
+    (tmp_path / "eventlog.d/clicks.toml").write_text(CLICKS.format(folder=tmp_path / "clicks"))
+    (tmp_path / "oborona.toml").write_text(
+        '[paths]\nstate = "state"\n[eventlog]\nenabled = true\nback_hours = 1\n'
+    )
+    prepare_state(tmp_path / "state")
+    return tmp_path
+
+
+def oborona(site: Path, *words: str) -> Result:
+    """Run a command."""
+    return CliRunner().invoke(main, ["--config", str(site / "oborona.toml"), "eventlog", *words])
+
+
+def test_what_was_said_and_dropped_is_checked(site: Path) -> None:
+    state, now = site / "state", time.time()
+    heard = slot_start(now) - 2 * SLOT_S + 5
+    complaint = FeedbackEvent(
+        what=EventKind.COMPLAINT,
+        way=EventChannel.SIEVE,
+        time=heard,
+        person="anna@example.org",
+        ident=7,
+    )
+    with EventLog(state / state_files.EVENTS) as log:
+        log.add([complaint, complaint], now=heard)
+    entry = make_entry(time=heard, login="joe@example.org")
+
+    async def judge() -> None:
+        async with await JournalWriter.open(state / state_files.JOURNAL) as journal:
+            journal.append(entry)
+            await journal.flush()
+
+    asyncio.run(judge())
+    at = slot_start(now) - SLOT_S
+    lines = [
+        {"click": str(n), "at": at + n, "action": "click", "user": "bob", "page": f"p{n // 2}"}
+        for n in range(4)
+    ]
+    dropped = site / "clicks" / f"{slot_name(at)}.jsonl"
+    dropped.write_text("".join(json.dumps(line) + "\n" for line in lines) + "{broken\n")
+    os.utime(dropped, (now - 60, now - 60))
+
+    done = oborona(site, "run", "--once")
+    assert done.exit_code == 0, done.output
+
+    logs = state / state_files.EVENT_LOGS
+    hasher = EventHasher(secret.load(state).eventlog)
+    told = pq.read_table(
+        logs / "feedback/checked/stream/5min" / f"{slot_name(slot_start(heard))}.parquet"
+    ).to_pylist()
+    assert [row["rules"] for row in told] == [[], ["DUPLICATE"]]
+    assert {row["person"] for row in told} == {hasher.person("anna@example.org")}
+    clicks = pq.read_table(logs / f"clicks/checked/stream/5min/{slot_name(at)}.parquet")
+    assert clicks.column("rules").to_pylist() == [
+        ["ABNORMAL"],
+        ["DUPLICATE", "ABNORMAL"],
+        ["ABNORMAL"],
+        ["DUPLICATE", "ABNORMAL"],
+    ]
+    assert "user" not in clicks.column_names
+    broken = (logs / f"clicks/aside/{slot_name(at)}.jsonl").read_text()
+    assert json.loads(broken)["record"] == 4
+
+    shown = {}
+    for line in oborona(site, "status", "--json").output.splitlines():
+        row = json.loads(line)
+        shown[row["log"]] = row
+    assert shown["clicks"]["rows"] == 4
+    assert shown["clicks"]["broken_rows"] == 1
+    assert shown["clicks"]["fired"] == {"ABNORMAL": 4, "DUPLICATE": 2}
+    assert shown["feedback"]["fired"] == {"DUPLICATE": 1}
+    assert shown["messages"]["rows"] == 1
+    assert {row["waiting"] for row in shown.values()} == {0}
+    text = oborona(site, "status").output
+    assert "does not run" in text
+    assert "clicks: DUPLICATE 2 (50.00%)" in text
