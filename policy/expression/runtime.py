@@ -151,6 +151,7 @@ NAMES: Final[Mapping[str, Callable[..., Any]]] = MappingProxyType(
         "weekday": weekday,
         "per_hour": per_hour,
         "trend": trend,
+        "float": float,
         "len": len,
         "min": min,
         "max": max,
