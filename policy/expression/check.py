@@ -28,7 +28,7 @@ from oborona.policy.expression.references import NoRuleReferences, RuleReference
 from oborona.policy.expression.schema import FactSchema, PieceKind
 from oborona.policy.expression.syntax import ExpressionSource, parse
 from oborona.policy.expression.table_dialect import (
-    as_double,
+    in_tables,
     refuse_turned_sets,
     require_known_to_tables,
     require_tabular,
@@ -348,6 +348,6 @@ class ExpressionChecker:
         if tables is not None:
             require_known_to_tables(name, index)
             require_tabular(name, pieces, node.args, self.source, tables)
-            done = as_double(done)
+            done = in_tables(name, done, codes)
         constant = all(piece.constant for piece in pieces)
         return unless_none(tests, replace(done, index=index, constant=constant))

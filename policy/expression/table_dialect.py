@@ -110,8 +110,18 @@ def refuse_turned_sets(pieces: Sequence[TypedPiece]) -> None:
             )
 
 
-def as_double(piece: TypedPiece) -> TypedPiece:
-    """Return a number that a function gives as a double; all else as it is."""
+def in_tables(name: str, piece: TypedPiece, arguments: Sequence[TypedPiece]) -> TypedPiece:
+    """Return what a function gives as engines of tables have it.
+
+    Numbers are doubles; lower case is made letter by letter.
+
+    Args:
+        name: of the function.
+        piece: that it gives elsewhere.
+        arguments: what it is given, none of them none.
+    """
+    if name == "lower":
+        return replace(piece, code=f"letters({arguments[0].code})", form=TextForm.LETTERS)
     if piece.kind is not PieceKind.NUMBER or piece.optional:
         return piece
     return replace(piece, code=f"float({piece.code})")

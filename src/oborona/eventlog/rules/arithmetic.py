@@ -42,8 +42,13 @@ def known(condition: ir.Value) -> ir.BooleanValue:
     return ibis.coalesce(condition, False)
 
 
+def is_none(value: ir.Value) -> ir.BooleanValue:
+    """Return whether a value is none; Ibis takes NaN for NULL on Spark, and it is not."""
+    return (value == value).isnull() if value.type().is_floating() else value.isnull()  # noqa: PLR0124
+
+
 def compared(left: Number, sign: str, right: Number, *, of_nan: tuple[bool, bool]) -> ir.Value:
-    """Return a comparison; NULL where a side is.
+    """Return a comparison; NULL or false where a side is none.
 
     Args:
         left: a number.
@@ -59,7 +64,7 @@ def compared(left: Number, sign: str, right: Number, *, of_nan: tuple[bool, bool
         case "!=":
             if left_nan is None:
                 return left != right
-            return (left != right) | (left_nan & right.notnull())
+            return (left != right) | (left_nan & ~is_none(right))
         case "<":
             return _unless(left < right, right_nan)
         case "<=":
@@ -106,7 +111,7 @@ def _crosses(rest: Number, y: Number) -> ir.BooleanValue:
 
 def _unless_zero(x: Number, y: Number, otherwise: Number) -> Number:
     return ibis.cases(
-        (x.isnull() | y.isnull(), ibis.null("float64")), (y == 0.0, 0.0), else_=otherwise
+        (is_none(x) | is_none(y), ibis.null("float64")), (y == 0.0, 0.0), else_=otherwise
     )
 
 
@@ -164,7 +169,7 @@ def _extreme(numbers: Sequence[Number], of: object, nothing: float) -> Number:
     plain = [ibis.ifelse(other.isnan(), nothing, other) for other in others]
     assert callable(of)
     return ibis.cases(
-        (reduce(or_, [number.isnull() for number in numbers]), ibis.null("float64")),
+        (reduce(or_, [is_none(number) for number in numbers]), ibis.null("float64")),
         (first.isnan(), nan),
         else_=of(first, *plain),
     )
@@ -174,7 +179,7 @@ def share(part: Number, whole: Number) -> Number:
     """Return part / whole within 0 and 1; 0 where whole is not above 0."""
     quotient = part / whole.nullif(0.0)
     return ibis.cases(
-        (part.isnull() | whole.isnull(), ibis.null("float64")),
+        (is_none(part) | is_none(whole), ibis.null("float64")),
         (~(whole > 0.0) | whole.isnan(), 0.0),
         (quotient.isnan(), nan),
         (quotient < 0.0, 0.0),
@@ -186,7 +191,7 @@ def share(part: Number, whole: Number) -> Number:
 def log_odds(part: Number) -> Number:
     """Return the logarithm of a share's odds, -10 to 10; its last digit is the engine's own."""
     return ibis.cases(
-        (part.isnull(), ibis.null("float64")),
+        (is_none(part), ibis.null("float64")),
         (part.isnan(), nan),
         (part <= _LEAST_SHARE, -MOST_ODDS),
         (part >= 1 - _LEAST_SHARE, MOST_ODDS),

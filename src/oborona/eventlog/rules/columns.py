@@ -83,7 +83,13 @@ def engine_function(name: str, takes: dt.DataType, gives: dt.DataType) -> Engine
 
 _MICROS: Final[Mapping[TableEngine, EngineFunction]] = {
     TableEngine.DUCKDB: engine_function("epoch_us", dt.timestamp, dt.int64),
-    TableEngine.PYSPARK: engine_function("unix_micros", dt.timestamp, dt.int64),
+    TableEngine.PYSPARK: engine_function("unix_micros", dt.Timestamp("UTC"), dt.int64),
+}
+
+
+_TIMES: Final[Mapping[TableEngine, dt.DataType]] = {
+    TableEngine.DUCKDB: dt.Timestamp(),
+    TableEngine.PYSPARK: dt.Timestamp("UTC"),  # without a zone it is a type of its own there
 }
 
 
@@ -135,14 +141,24 @@ def table_schema(log: LogSchema, facts: FactSchema) -> ibis.Schema:
     return ibis.schema(columns)
 
 
-def seconds(time: ir.Value, engine: TableEngine) -> ir.Value:
-    """Return a time as seconds since 1970, none outside the years 1970 to 2099.
+def micros(time: ir.Value, engine: TableEngine) -> ir.Value:
+    """Return a time as microseconds since 1970, none outside the years 1970 to 2099.
 
-    Its microseconds are divided as those of one row are: both give the same double.
+    Args:
+        time: UTC.
+        engine: for which the statement is.
     """
-    whole = _MICROS[engine](time.cast(dt.Timestamp()))
+    whole = _MICROS[engine](time.cast(_TIMES[engine]))
     inside = (whole >= EARLIEST * SECOND) & (whole < LATEST * SECOND)
-    return ibis.ifelse(inside, whole.cast("float64") / float(SECOND), ibis.null("float64"))
+    return ibis.ifelse(inside, whole, ibis.null("int64"))
+
+
+def seconds(time: ir.Value, engine: TableEngine) -> ir.Value:
+    """Return a time as seconds since 1970, as `micros` otherwise.
+
+    Microseconds are divided as those of one row are: both give the same double.
+    """
+    return micros(time, engine).cast("float64") / float(SECOND)
 
 
 def read_column(

@@ -174,7 +174,8 @@ class TableEmitter:
         if any(self._pieces[one].kind is PieceKind.NONE for one in nodes):
             of = nodes[0] if self._pieces[nodes[0]].kind is not PieceKind.NONE else nodes[1]
             value = self.value(of)
-            return value.isnull() if isinstance(node.ops[0], ast.Eq) else value.notnull()
+            none = arithmetic.is_none(value)
+            return none if isinstance(node.ops[0], ast.Eq) else ~none
         form = self._common_form(nodes)
         return reduce(
             and_,

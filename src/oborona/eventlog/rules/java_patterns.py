@@ -89,7 +89,11 @@ def _set(letters: CharacterSet) -> str:
 def _class(ranges: Ranges) -> str:
     if not ranges:
         return r"(?!)"  # nothing is in an empty class
-    return "[" + "".join(f"{_letter(first)}-{_letter(last)}" for first, last in ranges) + "]"
+    return f"[{''.join(_span(first, last) for first, last in ranges)}]"
+
+
+def _span(first: int, last: int) -> str:
+    return _letter(first) if first == last else f"{_letter(first)}-{_letter(last)}"
 
 
 def _letter(code: int) -> str:
