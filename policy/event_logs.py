@@ -37,36 +37,40 @@ _EVENT: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:/-]*")
 KEPT_COLUMNS: Final = frozenset({"id", "key", "person", "event", "time", "rules"})
 
 
-class ColumnKind(StrEnum):
+class EventColumnKind(StrEnum):
     """What a column of a log holds; what is not known is none in all of them."""
 
     TEXT = "text"
-    NUMBER = "number"  # whole or not; calculated as a double
+    INTEGER = "integer"  # calculated as a double
+    NUMBER = "number"  # the same
     TIME = "time"  # a rule sees seconds since 1970; before that and from 2100 on it is none
     FLAG = "flag"  # true or false
     SET = "set"  # a set of texts; one that is not known is empty
     ADDRESS = "address"  # a network address, as a text
+    HASHED = "hashed"  # a keyed hash: rules count how many distinct ones there are, and no more
 
 
-_TYPES: Final[Mapping[ColumnKind, FactType]] = MappingProxyType(
+_TYPES: Final[Mapping[EventColumnKind, FactType]] = MappingProxyType(
     {
-        ColumnKind.TEXT: str,
-        ColumnKind.NUMBER: float,
-        ColumnKind.TIME: float,
-        ColumnKind.FLAG: bool,
-        ColumnKind.SET: frozenset[str],
-        ColumnKind.ADDRESS: str,
+        EventColumnKind.TEXT: str,
+        EventColumnKind.INTEGER: int,
+        EventColumnKind.NUMBER: float,
+        EventColumnKind.TIME: float,
+        EventColumnKind.FLAG: bool,
+        EventColumnKind.SET: frozenset[str],
+        EventColumnKind.ADDRESS: str,
     }
 )
-_COUNTED: Final = (ColumnKind.TEXT, ColumnKind.ADDRESS)
-_EXAMPLES: Final[Mapping[ColumnKind, object]] = MappingProxyType(
+_COUNTED: Final = (EventColumnKind.TEXT, EventColumnKind.ADDRESS, EventColumnKind.HASHED)
+_EXAMPLES: Final[Mapping[EventColumnKind, object]] = MappingProxyType(
     {
-        ColumnKind.TEXT: "junk",
-        ColumnKind.NUMBER: 1.0,
-        ColumnKind.TIME: 1_700_000_000.0,
-        ColumnKind.FLAG: True,
-        ColumnKind.SET: frozenset({"a", "b"}),
-        ColumnKind.ADDRESS: "192.0.2.25",
+        EventColumnKind.TEXT: "junk",
+        EventColumnKind.INTEGER: 1,
+        EventColumnKind.NUMBER: 1.0,
+        EventColumnKind.TIME: 1_700_000_000.0,
+        EventColumnKind.FLAG: True,
+        EventColumnKind.SET: frozenset({"a", "b"}),
+        EventColumnKind.ADDRESS: "192.0.2.25",
     }
 )
 
@@ -140,11 +144,11 @@ class EventLogTable(msgspec.Struct, frozen=True, kw_only=True):
     name: Name
     columns: (
         Annotated[
-            dict[str, ColumnKind],
+            dict[str, EventColumnKind],
             Meta(
                 max_length=MAX_COLUMNS,
                 description="Columns of a row that rules may name, and what each holds: text, "
-                "number, time, flag, set (of texts), address.",
+                "integer, number, time, flag, set (of texts), address, hashed (counted only).",
                 extra={"allowed": 'a table, such as { agent = "text", price = "number" }'},
             ),
         ]
@@ -169,11 +173,11 @@ EVENT_LOGS: Final = TableSort(
 )
 
 
-class EventLog(msgspec.Struct, frozen=True, kw_only=True):
+class RuledLog(msgspec.Struct, frozen=True, kw_only=True):
     """A declared log of events."""
 
     name: str
-    columns: Mapping[str, ColumnKind]
+    columns: Mapping[str, EventColumnKind]
     events: tuple[str, ...]
 
     def schema(self, lists: Mapping[str, tuple[str, ...]] = MappingProxyType({})) -> FactSchema:
@@ -201,9 +205,10 @@ class EventLog(msgspec.Struct, frozen=True, kw_only=True):
                     stage=Stage.CONNECT,
                     doc=f"Column of the log, kind {kind.value}.",
                     example=_EXAMPLES[kind],
-                    optional=kind is not ColumnKind.SET,
+                    optional=kind is not EventColumnKind.SET,
                 )
                 for name, kind in self.columns.items()
+                if kind in _TYPES
             ),
         )
         return FactSchema(
@@ -213,14 +218,14 @@ class EventLog(msgspec.Struct, frozen=True, kw_only=True):
             lists=lists,
             tables=TableDialect(
                 addresses=frozenset(
-                    name for name, kind in self.columns.items() if kind is ColumnKind.ADDRESS
+                    name for name, kind in self.columns.items() if kind is EventColumnKind.ADDRESS
                 )
             ),
         )
 
     @property
     def counted(self) -> tuple[str, ...]:
-        """Columns whose distinct values are counted: texts and addresses."""
+        """Columns whose distinct values are counted: texts, addresses, hashes."""
         return tuple(name for name, kind in self.columns.items() if kind in _COUNTED)
 
 
@@ -273,7 +278,7 @@ def person_families(events: tuple[str, ...], counted: tuple[str, ...]) -> tuple[
     )
 
 
-def event_log(fields: Fields) -> EventLog:
+def event_log(fields: Fields) -> RuledLog:
     """Return the log that files declare together.
 
     Raises:
@@ -301,7 +306,7 @@ def event_log(fields: Fields) -> EventLog:
             )
     if not events or len(set(events)) < len(events):
         raise refuse(f"event log {name}: events: one or more, each once", place_of_events)
-    log = EventLog(name=name, columns=columns, events=tuple(events))
+    log = RuledLog(name=name, columns=columns, events=tuple(events))
     try:
         log.schema()
     except ValueError as fault:

@@ -2,7 +2,7 @@
 
 [[event_rule]]
 name = "PARDONS_ONLY"
-log  = "MAIL"
+log  = "FEEDBACK"
 when = "event == 'pardon' and person.day[complaint] == 0 and person.day[pardon] > 3"
 say  = "{person.day[pardon]:d} pardons in a day, and not one complaint"
 
@@ -20,7 +20,7 @@ from typing import Annotated, Any, Final
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
-from oborona.policy.event_logs import EventLog
+from oborona.policy.event_logs import RuledLog
 from oborona.policy.expression import CompiledRules, FactSchema, compile_rules
 from oborona.policy.expression.rule_set import RuleWarning
 from oborona.policy.faults import PolicyFaults
@@ -31,7 +31,6 @@ from oborona.toml import TomlPlace, did_you_mean
 from oborona.types import RuleMode
 
 MAX_EVENT_RULES: Final = 2_000
-OWN_LOG: Final = "MAIL"  # of a rule that names none: what the service itself hears and decides
 
 
 class EventRuleTable(msgspec.Struct, frozen=True, kw_only=True):
@@ -39,9 +38,7 @@ class EventRuleTable(msgspec.Struct, frozen=True, kw_only=True):
 
     name: Name
     log: (
-        Annotated[
-            str, Meta(max_length=64, description=f"The event log; {OWN_LOG} where it is left out.")
-        ]
+        Annotated[str, Meta(max_length=64, description="The event log whose rows it looks at.")]
         | UnsetType
     ) = UNSET
     when: Annotated[str, Meta(max_length=MAX_TEXT, description="The condition.")] | UnsetType = (
@@ -71,11 +68,11 @@ class EventRuleTable(msgspec.Struct, frozen=True, kw_only=True):
 
 
 EVENT_RULES: Final = TableSort(
-    "event_rule", "event rule", EventRuleTable, MAX_EVENT_RULES, (("when",),), tests
+    "event_rule", "event rule", EventRuleTable, MAX_EVENT_RULES, (("log",), ("when",)), tests
 )
 
 
-class EventRules:
+class LogRules:
     """The rules of one log, checked, and compiled to the function of one row.
 
     Attributes:
@@ -85,7 +82,7 @@ class EventRules:
     """
 
     def __init__(
-        self, log: EventLog, rules: Iterable[Rule], lists: Mapping[str, tuple[str, ...]]
+        self, log: RuledLog, rules: Iterable[Rule], lists: Mapping[str, tuple[str, ...]]
     ) -> None:
         """Check the rules.
 
@@ -113,9 +110,9 @@ class EventPolicy:
 
     def __init__(
         self,
-        logs: Mapping[str, EventLog] = MappingProxyType({}),
+        logs: Mapping[str, RuledLog] = MappingProxyType({}),
         lists: Mapping[str, tuple[str, ...]] = MappingProxyType({}),
-        by_log: Mapping[str, EventRules] = MappingProxyType({}),
+        by_log: Mapping[str, LogRules] = MappingProxyType({}),
     ) -> None:
         self.logs = logs
         self.lists = lists
@@ -141,7 +138,7 @@ NO_EVENTS: Final = EventPolicy()
 
 
 def event_policy(
-    logs: Iterable[EventLog],
+    logs: Iterable[RuledLog],
     lists: Iterable[Fields],
     rules: Iterable[Fields],
     faults: PolicyFaults,
@@ -159,19 +156,18 @@ def event_policy(
     of: dict[str, list[Rule]] = {name: [] for name in by_name}
     for fields in rules:
         with faults:
-            log = fields["log"].value if "log" in fields else OWN_LOG
+            log, place = fields["log"]
             if log not in by_name:
-                place = fields["log"].place if "log" in fields else fields["name"].place
                 raise refuse(
                     f"event rule {fields['name'].value}: no event log is called "
                     f"{log[:60]}{did_you_mean(log, by_name)}",
                     place,
                 )
             of[log].append(_rule(fields))
-    by_log: dict[str, EventRules] = {}
+    by_log: dict[str, LogRules] = {}
     for name, log_rules in of.items():
         with faults:
-            by_log[name] = EventRules(by_name[name], log_rules, named)
+            by_log[name] = LogRules(by_name[name], log_rules, named)
     return EventPolicy(by_name, named, by_log)
 
 

@@ -23,7 +23,7 @@ MEMBER_END: Final = "\x1f"  # no member of a set has it: engines look into sets 
 
 _OF_MEMBERS: Final = "asks each member of a set, which engines of tables can't do alike"
 _OF_COUNTERS: Final = "asks the counters of mail, which rows of a table have not"
-_REFUSED: Final = MappingProxyType(
+REFUSED: Final = MappingProxyType(
     {
         "any_of": _OF_MEMBERS,
         "all_of": _OF_MEMBERS,
@@ -46,8 +46,8 @@ def require_known_to_tables(name: str, index: int) -> None:
     Raises:
         Fault: with what to write instead, where there is something.
     """
-    if name in _REFUSED:
-        raise ExpressionFault(f"{name}() is not for rules over tables: it {_REFUSED[name]}", index)
+    if name in REFUSED:
+        raise ExpressionFault(f"{name}() is not for rules over tables: it {REFUSED[name]}", index)
 
 
 def require_tabular(

@@ -19,23 +19,23 @@ from oborona.eventlog.rules.columns import TableEngine, column_of, table_schema
 from oborona.eventlog.rules.compile import CheckedTree
 from oborona.eventlog.rules.emit import written_size
 from oborona.eventlog.rules.networks import address_columns
-from oborona.policy.event_logs import ColumnKind, EventLog
-from oborona.policy.event_rules import EventRules
+from oborona.policy.event_logs import EventColumnKind, RuledLog
+from oborona.policy.event_rules import LogRules
 from oborona.policy.expression.fault import ExpressionFault
 from oborona.policy.rules import Rule
 from oborona.types import RuleMode
 
-LOG: Final = EventLog(
+LOG: Final = RuledLog(
     name="CLICKS",
     columns={
-        "agent": ColumnKind.TEXT,
-        "place": ColumnKind.TEXT,
-        "price": ColumnKind.NUMBER,
-        "weight": ColumnKind.NUMBER,
-        "robot": ColumnKind.FLAG,
-        "shown": ColumnKind.TIME,
-        "tags": ColumnKind.SET,
-        "client": ColumnKind.ADDRESS,
+        "agent": EventColumnKind.TEXT,
+        "place": EventColumnKind.TEXT,
+        "price": EventColumnKind.NUMBER,
+        "weight": EventColumnKind.NUMBER,
+        "robot": EventColumnKind.FLAG,
+        "shown": EventColumnKind.TIME,
+        "tags": EventColumnKind.SET,
+        "client": EventColumnKind.ADDRESS,
     },
     events=("click", "show", "buy-now"),
 )
@@ -54,12 +54,12 @@ _LITERALS: Final = (
     "0", "1", "2", "3", "0.5", "0.1", "2.675", "0.025", "7", "100", "1e-9", "1000000",
     "1000000000000000", "300",
 )  # fmt: skip
-_TEXTS: Final = (
+TEXTS: Final = (
     "", "a", "A", "Ab", "ab", "İ", "i̇", "ΑΣ", "ας", "ασ", "Σ", "straße", "ПРИВЕТ", "привет", "🤦🏼‍♂️",
     "curl", "curl/8.5", "a\nb", "é", "e\u0301", "ẞ", "ſ", "K", "k", "ﬁ", "192.0.2.7", "%", "_", "'",
     "ΑΣ ΒΣ.", "ΑΣ'", "\u1e9e\u03a3\u00ad", ",", "\\", "ǅ", "\U0001e900", "İΣ",
 )  # fmt: skip
-_PATTERNS: Final = (
+PATTERNS: Final = (
     "a", "^a", "b$", "a.b", "(?i)curl", "(?i)привет", "(?s)a.b", r"\bab\b", r"[^a-z]", r"\w+", r"\d", r"\s",
     "^$", "(?i)k", "(?i)s", "(?:a|b)+$", "[А-я]", "^(curl|ab)", r"^.{2,3}$", "(?m)^b", "(?m)a$", r"\S{3,}",
     r"\.", "(?i)[k-s]", r"[^\w]", r"\W$",
@@ -147,7 +147,7 @@ class ExpressionMaker:
         if depth <= 0:
             return self._one(
                 lambda: self._pick(("agent", "place", "event", "client")),
-                lambda: repr(self._pick(_TEXTS)),
+                lambda: repr(self._pick(TEXTS)),
             )
         less = depth - 1
         return self._one(
@@ -173,15 +173,15 @@ class ExpressionMaker:
             lambda: f"{t()} {self._pick(('in', 'not in'))} {self._list()}",
             lambda: f"{n()} {self._pick(('in', 'not in'))} (1, 2, 0.5, 3)",
             lambda: (
-                f"{self._pick((repr(self._pick(_TEXTS)), 'agent', 'lower(agent)'))} {self._pick(('in', 'not in'))} tags"
+                f"{self._pick((repr(self._pick(TEXTS)), 'agent', 'lower(agent)'))} {self._pick(('in', 'not in'))} tags"
             ),
             lambda: f"{self._pick(('contains', 'startswith', 'endswith'))}({t()}, {t()})",
             lambda: f"{self._pick(('startswith', 'endswith'))}({t()}, {self._list()})",
             lambda: (
-                f"{self._pick(('contains', 'startswith', 'endswith'))}(tags, {self._pick(_TEXTS)!r})"
+                f"{self._pick(('contains', 'startswith', 'endswith'))}(tags, {self._pick(TEXTS)!r})"
             ),
             lambda: f"{self._pick(('startswith', 'endswith'))}(tags, {self._list()})",
-            lambda: f"matches({t()}, r'{self._pick(_PATTERNS)}')",
+            lambda: f"matches({t()}, r'{self._pick(PATTERNS)}')",
             lambda: f"in_networks(client, {self._pick(_NETWORKS)})",
             lambda: (
                 f"{self._pick(('agent', 'price', 'robot', 'person.gap', n()))} {self._pick(('==', '!='))} none"
@@ -194,18 +194,18 @@ class ExpressionMaker:
         return self._one(
             lambda: self._pick(("AGENTS", "NOBODY")),
             lambda: (
-                f"[{', '.join(repr(self._pick(_TEXTS)) for _ in range(self._random.randint(0, 3)))}]"
+                f"[{', '.join(repr(self._pick(TEXTS)) for _ in range(self._random.randint(0, 3)))}]"
             ),
         )
 
 
-def rules_of(texts: list[str]) -> EventRules:
+def rules_of(texts: list[str]) -> LogRules:
     """Return expressions as the rules R0, R1, ... of the log."""
     rules = [
         Rule(name=f"R{number}", when=text, score=0.0, mode=RuleMode.LIVE)
         for number, text in enumerate(texts)
     ]
-    return EventRules(LOG, rules, LISTS)
+    return LogRules(LOG, rules, LISTS)
 
 
 def rows_of(seed: int, count: int) -> pa.Table:
@@ -233,10 +233,10 @@ def _value(chance: random.Random, name: str, kind: pa.DataType, number: int) -> 
         return _time(chance)
     if pa.types.is_list(kind):
         return chance.choice(
-            (None, [], [chance.choice(_TEXTS)], [chance.choice((*_TEXTS, None)) for _ in range(4)])
+            (None, [], [chance.choice(TEXTS)], [chance.choice((*TEXTS, None)) for _ in range(4)])
         )
     if pa.types.is_string(kind):
-        return chance.choice((None, *_TEXTS))
+        return chance.choice((None, *TEXTS))
     if pa.types.is_boolean(kind):
         return chance.choice((None, True, False))
     if name.startswith(("person_day", "person_distinct")) or name in COUNTS:

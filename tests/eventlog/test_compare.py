@@ -7,14 +7,14 @@ import ibis
 from oborona.eventlog.rules.columns import table_schema
 from oborona.eventlog.rules.compare import ComparedRow, ComparedRule, compare_rules
 from oborona.eventlog.rules.compile import compile_rules
-from oborona.policy.event_rules import EventRules
+from oborona.policy.event_rules import LogRules
 from oborona.policy.rules import Rule
 from tests.eventlog.made_rows import source
 from tests.eventlog.random_expressions import LISTS, LOG, SCHEMA, ExpressionMaker, rows_of, rules_of
 
 
-def rules(**conditions: str) -> EventRules:
-    return EventRules(
+def rules(**conditions: str) -> LogRules:
+    return LogRules(
         LOG, [Rule(name=name, when=when, score=0.0) for name, when in conditions.items()], LISTS
     )
 

@@ -14,7 +14,7 @@ from oborona.eventlog.rules import arithmetic
 from oborona.eventlog.rules.columns import TableEngine
 from oborona.eventlog.rules.compile import compile_rules
 from oborona.eventlog.rules.emit import TableEmitter
-from oborona.eventlog.rules.row import EventRow, RowRules, readers
+from oborona.eventlog.rules.row import RowFacts, RowRules, readers
 from oborona.policy.expression.check import ExpressionChecker
 from oborona.policy.expression.loads import RuleLoads
 from oborona.policy.expression.schema import PieceKind
@@ -130,6 +130,6 @@ def test_numbers_are_equal_to_the_last_bit(duckdb: ibis.BaseBackend) -> None:
     read = readers(LOG, SCHEMA)
     for place, row in enumerate(rows.to_pylist()):
         for number, tree in enumerate(trees):
-            mine, theirs = tree.of_facts(EventRow(row, read)), found[f"N{number}"][place]
+            mine, theirs = tree.of_facts(RowFacts(row, read)), found[f"N{number}"][place]
             same = mine == theirs or (mine is not None and mine != mine and theirs != theirs)  # noqa: PLR0124
             assert same, (texts[number], mine, theirs)

@@ -26,6 +26,7 @@ MAY_IMPORT = {
     "accounts": {"message", "reputation", "counters", "metrics", "telemetry"}
     | {"stores", "policy", "config"},
     "counter_load": {"counters"},
+    "eventlog": {"policy"},
     "stores": {"message", "reputation", "counters", "policy", "metrics", "config", "telemetry"}
     | {"journal", "feedback", "recheck"},
     "doors": {"message", "authentication", "reputation", "policy", "metrics", "config", "telemetry"}

@@ -47,7 +47,8 @@ def check(context: CliContext, ham: Path | None, spam: Path | None) -> None:
     scripts = f" ({len(functions)} rules and checks in Lua)" if functions else ""
     echo(
         f"policy: right, {len(current.rules)} rules{scripts}, {lists}, {local}, "
-        f"{len(current.signatures)} signatures{traps}, version {current.version}"
+        f"{len(current.signatures)} signatures{traps}, {len(current.events.rules)} event rules, "
+        f"version {current.version}"
     )
     for warned in current.compiled.warnings:
         echo(f"warning: {warned.place}: {warned.problem}")

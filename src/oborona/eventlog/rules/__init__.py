@@ -1,7 +1,7 @@
 """Rules over logs of events: each is one condition, calculated for a row by the compiled function
 of the rules' language, and for a table by an engine, with the same result.
 
-    columns = compile_rules(policy.events.by_log["MAIL"], log)
+    columns = compile_rules(policy.events.by_log["FEEDBACK"], log)
     checked = table.mutate(rules=rules_column(columns, live_names(rules)))
 
 A rule goes through `policy.expression` (syntax, kinds, places of faults), then `emit` -> an

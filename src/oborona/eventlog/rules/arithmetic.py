@@ -7,6 +7,7 @@ All numbers are doubles.  What engines do otherwise than the language:
     x // y, x % y towards zero there, down here
     round()       half away from zero there, of the product with a power of ten; here half to even
                   of the number itself
+    0.5           a decimal there, with an arithmetic of its own
     floor()       a whole number of 64 bits there, which infinity has not
     min, max      skip NULL there
 
@@ -40,6 +41,13 @@ _floor: Final = engine_function("floor", dt.float64, dt.float64)
 def known(condition: ir.Value) -> ir.BooleanValue:
     """Return a condition that is false where it is NULL."""
     return ibis.coalesce(condition, False)
+
+
+def double(number: float) -> Number:
+    """Return a number that stands in a rule: 0.5 alone is a decimal to engines, and so is what
+    they make of two of them.
+    """
+    return ibis.literal(repr(float(number))).cast("float64")
 
 
 def is_none(value: ir.Value) -> ir.BooleanValue:

@@ -16,7 +16,7 @@ import ibis
 import ibis.expr.datatypes as dt
 import ibis.expr.types as ir
 
-from oborona.policy.event_logs import ColumnKind
+from oborona.policy.event_logs import EventColumnKind
 from oborona.policy.expression.schema import FactSchema, PieceKind
 
 EVENT: Final = "event"  # what kind of event a row is
@@ -40,11 +40,11 @@ class TableEngine(StrEnum):
     PYSPARK = "pyspark"
 
 
-class LogSchema(Protocol):
-    """The columns of a log that rules may name, and its kinds of events."""
+class LogColumns(Protocol):
+    """The columns of a log that rules may name, and its kinds of events: a `RuledLog`, or alike."""
 
     @property
-    def columns(self) -> Mapping[str, ColumnKind]:
+    def columns(self) -> Mapping[str, EventColumnKind]:
         """Its columns, beside those that every log has."""
         ...
 
@@ -54,13 +54,15 @@ class LogSchema(Protocol):
         ...
 
 
-_TYPES: Final[Mapping[ColumnKind, dt.DataType]] = {
-    ColumnKind.TEXT: dt.string,
-    ColumnKind.NUMBER: dt.float64,
-    ColumnKind.TIME: dt.Timestamp(),
-    ColumnKind.FLAG: dt.boolean,
-    ColumnKind.SET: dt.Array(dt.string),
-    ColumnKind.ADDRESS: dt.string,
+_TYPES: Final[Mapping[EventColumnKind, dt.DataType]] = {
+    EventColumnKind.TEXT: dt.string,
+    EventColumnKind.INTEGER: dt.int64,
+    EventColumnKind.NUMBER: dt.float64,
+    EventColumnKind.TIME: dt.Timestamp(),
+    EventColumnKind.FLAG: dt.boolean,
+    EventColumnKind.SET: dt.Array(dt.string),
+    EventColumnKind.ADDRESS: dt.string,
+    EventColumnKind.HASHED: dt.int64,
 }
 
 
@@ -115,7 +117,7 @@ def low_of(column: str) -> str:
     return f"{column}_low"
 
 
-def table_schema(log: LogSchema, facts: FactSchema) -> ibis.Schema:
+def table_schema(log: LogColumns, facts: FactSchema) -> ibis.Schema:
     """Return all columns that a table of a log may have for its rules, with their types.
 
     Args:
@@ -131,7 +133,7 @@ def table_schema(log: LogSchema, facts: FactSchema) -> ibis.Schema:
     }
     for name, kind in log.columns.items():
         columns[name] = _TYPES[kind]
-        if kind is ColumnKind.ADDRESS:
+        if kind == EventColumnKind.ADDRESS:
             columns |= {high_of(name): dt.int64, low_of(name): dt.int64}
     for fact in facts.facts:
         columns.setdefault(column_of(fact.name), dt.boolean if fact.type is bool else dt.float64)

@@ -36,8 +36,8 @@ class ComparedRule(NamedTuple):
 class ComparedRow(NamedTuple):
     """A row whose rules would be others."""
 
-    id: int
-    person: int | None
+    id: int | str
+    person: int | str | None
     event: str | None
     before: tuple[str, ...]
     after: tuple[str, ...]
@@ -49,8 +49,8 @@ class RuleComparison(NamedTuple):
     rows: int
     changed: int  # rows whose rules would be others
     rules: tuple[ComparedRule, ...]  # by name
-    persons_new: tuple[int, ...]  # some row of theirs would be caught, and none is
-    persons_lost: tuple[int, ...]  # some row of theirs is caught, and none would be
+    persons_new: tuple[int | str, ...]  # some row of theirs would be caught, and none is
+    persons_lost: tuple[int | str, ...]  # some row of theirs is caught, and none would be
     examples: tuple[ComparedRow, ...]  # by id
 
 

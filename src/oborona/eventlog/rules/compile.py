@@ -1,6 +1,6 @@
 """The rules of a log to columns of a table.
 
-    rules = policy.events.by_log["MAIL"]
+    rules = policy.events.by_log["FEEDBACK"]
     columns = compile_rules(rules, rules.log)
     checked = table.mutate(rules=rules_column(columns, live_names(rules)))
 
@@ -18,9 +18,9 @@ from typing import Final
 import ibis
 import ibis.expr.types as ir
 
-from oborona.eventlog.rules.columns import LogSchema, TableEngine, table_schema
+from oborona.eventlog.rules.columns import LogColumns, TableEngine, table_schema
 from oborona.eventlog.rules.emit import MAX_SIZE, TableEmitter, written_size
-from oborona.policy.event_rules import EventRules
+from oborona.policy.event_rules import LogRules
 from oborona.policy.expression.check import ExpressionChecker
 from oborona.policy.expression.fault import ExpressionFault
 from oborona.policy.expression.loads import RuleLoads
@@ -63,7 +63,7 @@ class CheckedTree:
         self,
         table: ir.Table,
         schema: FactSchema,
-        log: LogSchema,
+        log: LogColumns,
         engine: TableEngine,
         fired: Callable[[str], ir.BooleanValue],
     ) -> ir.BooleanValue:
@@ -91,7 +91,7 @@ class CheckedTree:
 
 
 def compile_rules(
-    rules: EventRules, log: LogSchema, engine: TableEngine = TableEngine.DUCKDB
+    rules: LogRules, log: LogColumns, engine: TableEngine = TableEngine.DUCKDB
 ) -> Mapping[str, RuleColumn]:
     """Return the rules of a log that are on, each as a column of a table, by name.
 
@@ -118,12 +118,12 @@ def compile_rules(
     return {name: column(name) for name in trees}
 
 
-def live_names(rules: EventRules) -> tuple[str, ...]:
+def live_names(rules: LogRules) -> tuple[str, ...]:
     """Return the names of the rules whose hits a checked row shows, in their order."""
     return tuple(rule.name for rule in rules.rules if rule.enabled and rule.mode is RuleMode.LIVE)
 
 
-def needed_facts(rules: EventRules) -> frozenset[str]:
+def needed_facts(rules: LogRules) -> frozenset[str]:
     """Return the facts that the rules that are on name, as rules write them."""
     return rules.compiled.named[Stage.CONNECT]
 
@@ -152,7 +152,7 @@ def rules_column(
     return column
 
 
-def _trees(rules: EventRules) -> dict[str, tuple[Rule, CheckedTree]]:
+def _trees(rules: LogRules) -> dict[str, tuple[Rule, CheckedTree]]:
     names = [rule.name for rule in rules.rules]
     return {
         rule.name: (rule, CheckedTree(rule.when, rules.schema, names))
@@ -167,8 +167,8 @@ class _Emission:
     def __init__(
         self,
         trees: Mapping[str, tuple[Rule, CheckedTree]],
-        rules: EventRules,
-        log: LogSchema,
+        rules: LogRules,
+        log: LogColumns,
         engine: TableEngine,
         table: ir.Table,
     ) -> None:

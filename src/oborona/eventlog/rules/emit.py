@@ -33,7 +33,7 @@ from oborona.eventlog.rules.columns import (
     read_column,
 )
 from oborona.eventlog.rules.java_patterns import java_pattern
-from oborona.policy.event_logs import ColumnKind
+from oborona.policy.event_logs import EventColumnKind
 from oborona.policy.expression.fault import ExpressionFault, PatternError
 from oborona.policy.expression.forms import TextForm
 from oborona.policy.expression.patterns import pattern_for
@@ -78,7 +78,7 @@ class TableEmitter:
         self,
         table: ir.Table,
         schema: FactSchema,
-        columns: Mapping[str, ColumnKind],
+        columns: Mapping[str, EventColumnKind],
         pieces: Mapping[ast.expr, TypedPiece],
         source: ExpressionSource,
         engine: TableEngine,
@@ -105,7 +105,8 @@ class TableEmitter:
         """Return a number, NULL for none; a condition counts as 1 when it holds, else 0."""
         value = self.value(node)
         if self._pieces[node].kind is PieceKind.CONDITION:
-            return ibis.ifelse(value.isnull(), ibis.null("float64"), ibis.ifelse(value, 1.0, 0.0))
+            one = ibis.ifelse(value, arithmetic.double(1), arithmetic.double(0))
+            return ibis.ifelse(value.isnull(), ibis.null("float64"), one)
         return value
 
     def value(self, node: ast.expr) -> ir.Value:
@@ -115,7 +116,7 @@ class TableEmitter:
             case ast.Constant(value=bool() as value):
                 return ibis.literal(value)
             case ast.Constant(value=int() | float() as value):
-                return ibis.literal(float(value), type="float64")
+                return arithmetic.double(value)
             case ast.Constant(value=str() as value):
                 return ibis.literal(value, type="string")
             case ast.Name() | ast.Attribute() | ast.Subscript():
@@ -150,7 +151,7 @@ class TableEmitter:
             column_of(label),
             piece.kind,
             optional=piece.optional,
-            time=label == "time.now" or self._columns.get(label) is ColumnKind.TIME,
+            time=label == "time.now" or self._columns.get(label) == EventColumnKind.TIME,
             engine=self._engine,
         )
 
@@ -335,7 +336,9 @@ class TableEmitter:
         label = _label(node)
         if label in self._schema.by_name:
             whole = self._schema.by_name[label].type is int
-            return not (whole or label == "time.now" or self._columns.get(label) is ColumnKind.TIME)
+            return not (
+                whole or label == "time.now" or self._columns.get(label) == EventColumnKind.TIME
+            )
         family = self._schema.by_family.get(label.partition("[")[0])
         return family is None or family.type is not int
 

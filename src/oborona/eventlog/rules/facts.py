@@ -25,7 +25,7 @@ from oborona.eventlog.rules.columns import (
     ROW,
     SECOND,
     TIME,
-    LogSchema,
+    LogColumns,
     TableEngine,
     column_of,
     micros,
@@ -43,7 +43,7 @@ WindowOf = Callable[[ir.Table], ir.Value]
 
 def with_facts(
     rows: ir.Table,
-    log: LogSchema,
+    log: LogColumns,
     needed: Collection[str],
     *,
     history: ir.Table | None = None,
@@ -86,7 +86,7 @@ def with_facts(
     return made.mutate(**_plain(asked, made, thresholds))
 
 
-def _all(log: LogSchema) -> set[str]:
+def _all(log: LogColumns) -> set[str]:
     """Return all facts that are made here."""
     of_events = {f"{name}[{event}]" for name in (_DAY, _SINCE, _THRESHOLD) for event in log.events}
     of_columns = {f"{_DISTINCT}[{column}]" for column in log.columns}

@@ -10,9 +10,9 @@ from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import Any, Final
 
-from oborona.eventlog.rules.columns import EARLIEST, LATEST, SECOND, LogSchema, column_of
-from oborona.policy.event_logs import ColumnKind
-from oborona.policy.event_rules import EventRules
+from oborona.eventlog.rules.columns import EARLIEST, LATEST, SECOND, LogColumns, column_of
+from oborona.policy.event_logs import EventColumnKind
+from oborona.policy.event_rules import LogRules
 from oborona.policy.expression.schema import FactSchema, PieceKind
 from oborona.types import RuleHit, Stage
 
@@ -20,7 +20,7 @@ _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND: Final = timedelta(microseconds=1)
 
 
-class EventRow:
+class RowFacts:
     """The facts of one row, for the compiled function.
 
     Args:
@@ -70,7 +70,7 @@ class RowRules:
         log: their log.
     """
 
-    def __init__(self, rules: EventRules, log: LogSchema) -> None:
+    def __init__(self, rules: LogRules, log: LogColumns) -> None:
         self._compiled = rules.compiled
         self._readers = readers(log, rules.schema)
 
@@ -80,14 +80,16 @@ class RowRules:
         Args:
             row: values by the names of columns, as of `columns.table_schema`.
         """
-        return self._compiled.run(EventRow(row, self._readers), Stage.CONNECT)
+        return self._compiled.run(RowFacts(row, self._readers), Stage.CONNECT)
 
 
-def readers(log: LogSchema, schema: FactSchema) -> Mapping[str, Callable[[Mapping[str, Any]], Any]]:
+def readers(
+    log: LogColumns, schema: FactSchema
+) -> Mapping[str, Callable[[Mapping[str, Any]], Any]]:
     """Return how each fact and family of a log is read from a row, by its attribute."""
     found: dict[str, Callable[[Mapping[str, Any]], Any]] = {}
     for fact in schema.facts:
-        timed = fact.name == "time.now" or log.columns.get(fact.name) is ColumnKind.TIME
+        timed = fact.name == "time.now" or log.columns.get(fact.name) == EventColumnKind.TIME
         found[fact.attribute] = _reader(
             column_of(fact.name), fact.kind, optional=fact.optional, time=timed
         )
