@@ -41,11 +41,12 @@ def file_schema(schema: FactSchema) -> dict[str, Any]:
     parts = {name: _for_editors(part) for name, part in parts.items()}
     for table in tables:
         parts[table.__name__]["additionalProperties"] = False
-    rule = parts["RuleTable"]["properties"]
+    rule, event_rule = (parts[name]["properties"] for name in ("RuleTable", "EventRuleTable"))
     parts["TestTable"]["properties"]["facts"]["properties"] = {
         fact.name: _fact(fact) for fact in schema.facts
     }
     rule["test"] |= {"type": "array", "items": of["TestTable"]}
+    event_rule["test"] |= {"type": "array", "items": of["TestTable"]}
     named = _named(schema)
     for part, keys in (("RuleTable", ("when", "say", "score")), ("ConditionTable", ("when",))):
         for key in keys:

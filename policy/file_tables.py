@@ -14,6 +14,9 @@ from oborona.policy.account_tests import ACCOUNT_TESTS
 from oborona.policy.brand_table import BRANDS
 from oborona.policy.dns_lists import DNS_LISTS
 from oborona.policy.engine_table import EnginesTable
+from oborona.policy.event_lists import EVENT_LISTS
+from oborona.policy.event_logs import EVENT_LOGS
+from oborona.policy.event_rules import EVENT_RULES
 from oborona.policy.final_table import FinalTable
 from oborona.policy.flow_limit_table import FLOW_LIMITS
 from oborona.policy.free_lists import FREE_LISTS, FreeListsTable
@@ -56,6 +59,9 @@ LISTED: Final = (
     LIMITS,
     FLOW_LIMITS,
     ACCOUNT_TESTS,
+    EVENT_LOGS,
+    EVENT_LISTS,
+    EVENT_RULES,
 )
 SORTS: Final = (RULES, CONDITIONS, GROUPS, *LISTED)
 SINGLE: Final[Mapping[str, type[msgspec.Struct]]] = {
@@ -155,5 +161,17 @@ class PolicyFile(msgspec.Struct, frozen=True, kw_only=True):
     ) = UNSET
     account_test: (
         Annotated[list[Any], Meta(extra={"allowed": "tables, each under [[account_test]]"})]
+        | UnsetType
+    ) = UNSET
+    event_log: (
+        Annotated[list[Any], Meta(extra={"allowed": "tables, each under [[event_log]]"})]
+        | UnsetType
+    ) = UNSET
+    event_list: (
+        Annotated[list[Any], Meta(extra={"allowed": "tables, each under [[event_list]]"})]
+        | UnsetType
+    ) = UNSET
+    event_rule: (
+        Annotated[list[Any], Meta(extra={"allowed": "tables, each under [[event_rule]]"})]
         | UnsetType
     ) = UNSET

@@ -18,6 +18,7 @@ from oborona.errors import PolicyError
 from oborona.policy.account_tests import NO_ACCOUNT_TESTS, AccountTests
 from oborona.policy.brands import Brands
 from oborona.policy.engine_table import EnginesTable
+from oborona.policy.event_rules import NO_EVENTS, EventPolicy
 from oborona.policy.expression import CompiledRules, FactSchema, ToCode, code_of, compile_rules
 from oborona.policy.faults import PolicyFaults
 from oborona.policy.final_table import FinalTable
@@ -86,6 +87,7 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True):
     flow_limits: tuple[FlowLimit, ...]  # on flows; those switched on
     compiled: CompiledRules
     account_tests: AccountTests = NO_ACCOUNT_TESTS
+    events: EventPolicy = NO_EVENTS  # logs of events, and the rules over their rows
     scripts: Scripts | None = None  # None: there are none
     means: bytes  # all of it as JSON; equal for policies that judge alike
     version: str  # of what it means, wherever and however that is written: `oborona.policy.version`
@@ -260,6 +262,7 @@ def _load(
         limits=merged.limits,
         flow_limits=merged.flow_limits,
         account_tests=merged.account_tests,
+        events=merged.events,
         compiled=compiled,
         scripts=bound,
         means=means,

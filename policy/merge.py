@@ -18,6 +18,9 @@ from oborona.policy.brand_table import BRANDS
 from oborona.policy.brands import Brands, brands
 from oborona.policy.dns_lists import DNS_LISTS, dns_list
 from oborona.policy.engine_table import EnginesTable, engines_table
+from oborona.policy.event_lists import EVENT_LISTS
+from oborona.policy.event_logs import EVENT_LOGS, event_log
+from oborona.policy.event_rules import EVENT_RULES, NO_EVENTS, EventPolicy, event_policy
 from oborona.policy.faults import PolicyFaults
 from oborona.policy.file_tables import (
     CONDITIONS,
@@ -100,6 +103,7 @@ class MergedPolicy(msgspec.Struct, frozen=True, kw_only=True):
     limits: tuple[Limit, ...]  # those switched on
     flow_limits: tuple[FlowLimit, ...]  # the same
     account_tests: AccountTests
+    events: EventPolicy
     origins: Mapping[str, str]  # as of `Policy`
     lists: Mapping[str, Any]
     # names of rules and lists that can't be used, and may be named all the same
@@ -207,6 +211,14 @@ def merge_what_is_right(
     of_accounts = NO_ACCOUNT_TESTS
     with faults:
         of_accounts = account_tests(named.tables[ACCOUNT_TESTS.key].values())
+    events = NO_EVENTS
+    with faults:
+        events = event_policy(
+            faults.each(event_log, named.tables[EVENT_LOGS.key].values()),
+            named.tables[EVENT_LISTS.key].values(),
+            named.tables[EVENT_RULES.key].values(),
+            faults,
+        )
     with faults:
         outgoing = outgoing_table(single["outgoing"], verdict)
     with faults:
@@ -250,6 +262,7 @@ def merge_what_is_right(
             filter(None, faults.each(flow_limit_of, named.tables[FLOW_LIMITS.key].values()))
         ),
         account_tests=of_accounts,
+        events=events,
         origins=origins,
         lists=lists,
         broken=frozenset().union(*broken.values(), *map(frozenset, named.tables.values()))

@@ -96,6 +96,13 @@ class RuleTestFacts(RuleTestCounts):
         for fact in schema.facts:
             empty = None if fact.optional else _EMPTY[fact.kind]
             setattr(self, fact.attribute, values.get(f"f.{fact.attribute}", empty))
+        for family in schema.families:
+            empty = None if family.optional else _EMPTY[family.kind]
+            of = {
+                member: values.get(f"f.{family.attribute}[{member!a}]", empty)
+                for member in family.members
+            }
+            setattr(self, family.attribute, of)
 
     def robotic(self, kind: int) -> float | None:
         """Return what is given."""

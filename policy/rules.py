@@ -194,7 +194,7 @@ class ConditionTable(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class TestTable(msgspec.Struct, frozen=True, kw_only=True):
-    """The keys of a `[[rule.test]]` table; this is their only list."""
+    """The keys of a `[[rule.test]]` or `[[event_rule.test]]` table; this is their only list."""
 
     facts: (
         Annotated[
@@ -286,9 +286,11 @@ def tests(document: TomlDocument, path: tuple[str | int, ...], fields: Fields) -
     rule_tests: list[RuleTest] = []
     for number in range(len(fields["test"].value)):
         where = (*path, "test", number)
-        test_fields = table(document, where, TestTable, name="[[rule.test]]", error=PolicyError)
+        test_fields = table(
+            document, where, TestTable, name=f"[[{path[0]}.test]]", error=PolicyError
+        )
         if "hit" not in test_fields:
-            raise refuse("[[rule.test]]: hit is missing; true or false", document.key(*where))
+            raise refuse(f"[[{path[0]}.test]]: hit is missing; true or false", document.key(*where))
         rule_tests.append(
             RuleTest(
                 **{key: field.value for key, field in test_fields.items()},

@@ -20,6 +20,7 @@ from typing import Any, Final
 
 import msgspec
 
+from oborona.policy.event_rules import EventPolicy
 from oborona.policy.file_tables import SINGLE
 from oborona.policy.flow_limits import FlowLimit
 from oborona.policy.free_lists import FREE_LISTS
@@ -131,6 +132,7 @@ def meaning_of(
             for test in merged.account_tests.rules
             if test.enabled
         },
+        **_meaning_of_events(merged.events),
         "signature_list": {
             source.pattern.id: {
                 **_fields(source.pattern),
@@ -152,6 +154,24 @@ def _meaning_of_limit(limit: Limit | FlowLimit) -> dict[str, Any]:
         "limit": plain(limit.limit) if isinstance(limit.limit, str) else float(limit.limit),
         "unless": plain(limit.unless),
     }
+
+
+def _meaning_of_events(events: EventPolicy) -> dict[str, Any]:
+    """Return what the tables of event logs mean; nothing where there are none."""
+    meant = {
+        "event_log": {
+            log.name: {"columns": log.columns, "events": sorted(log.events)}
+            for log in events.logs.values()
+        },
+        "event_list": {name: sorted(texts) for name, texts in events.lists.items()},
+        "event_rule": {
+            rule.name: {**_fields(rule, {"when"}), "log": log, "when": plain(rule.when)}
+            for log, rules in events.by_log.items()
+            for rule in rules.rules
+            if rule.enabled
+        },
+    }
+    return {sort: tables for sort, tables in meant.items() if tables}
 
 
 def version_of(meaning: bytes) -> str:

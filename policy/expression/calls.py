@@ -155,12 +155,14 @@ def _time(runtime: str) -> Emit:
         now = caller.names.fact("time.now", index)
         if now is None:
             raise ExpressionFault(f"{runtime}() is not known here", index)
-        return TypedPiece(
-            code=f"{runtime}({where}, {now.code})",
+        tests, (known,) = guarded([now], caller.loads.local)
+        piece = TypedPiece(
+            code=f"{runtime}({where}, {known.code})",
             kind=PieceKind.NUMBER,
             index=index,
             optional=True,
         )
+        return unless_none(tests, piece)
 
     return emit
 

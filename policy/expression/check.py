@@ -27,6 +27,12 @@ from oborona.policy.expression.name_resolver import NameResolver, short
 from oborona.policy.expression.references import NoRuleReferences, RuleReferences
 from oborona.policy.expression.schema import FactSchema, PieceKind
 from oborona.policy.expression.syntax import ExpressionSource, parse
+from oborona.policy.expression.table_dialect import (
+    in_tables,
+    refuse_turned_sets,
+    require_known_to_tables,
+    require_tabular,
+)
 from oborona.policy.expression.type_rules import (
     certain,
     comparable,
@@ -75,6 +81,9 @@ class ExpressionChecker:
         schema: what may be named.
         loads: collects the facts and patterns of all rules of a set.
         others: the rest of the set.
+
+    Attributes:
+        pieces: what every node of the trees checked so far is.
     """
 
     def __init__(
@@ -83,6 +92,7 @@ class ExpressionChecker:
         self.loads = loads
         self.names = NameResolver(schema, loads, others)
         self.source = ExpressionSource("")
+        self.pieces: dict[ast.expr, TypedPiece] = {}
         self._products = 0
 
     def check(self, text: str) -> TypedPiece:
@@ -115,6 +125,10 @@ class ExpressionChecker:
         Raises:
             Fault: with the character.
         """
+        piece = self.pieces[node] = self._checked(node)
+        return piece
+
+    def _checked(self, node: ast.expr) -> TypedPiece:
         index = self.source.index(node)
         match node:
             case ast.Constant():
@@ -175,7 +189,7 @@ class ExpressionChecker:
                 ):
                     raise ExpressionFault(f"a number may be at most {MAX_NUMBER}", index)
                 return TypedPiece(
-                    code=repr(value),
+                    code=repr(value if self.names.schema.tables is None else float(value)),
                     kind=PieceKind.NUMBER,
                     index=index,
                     literal=value,
@@ -279,6 +293,8 @@ class ExpressionChecker:
         codes = in_common_form(
             codes, ComparedPart.PIECE if inside else ComparedPart.WHOLE, self.loads
         )
+        if self.names.schema.tables is not None:
+            refuse_turned_sets(codes)
         code = codes[0].code
         for sign, right in zip(signs, codes[1:], strict=True):
             code += f" {sign} {right.code}"
@@ -321,10 +337,17 @@ class ExpressionChecker:
             raise ExpressionFault(
                 f"{name}() has {len(node.args)} arguments; it is {function.signature}", index
             )
+        tables = self.names.schema.tables
         if name in CALLS:
+            if tables is not None:
+                require_known_to_tables(name, index)
             return CALLS[name].emit(self, node.args, index)
         pieces = [self.piece(argument) for argument in node.args]
         tests, codes = guarded(pieces, self.loads.local)
         done = FUNCTIONS[name].emit(codes, self.loads)
+        if tables is not None:
+            require_known_to_tables(name, index)
+            require_tabular(name, pieces, node.args, self.source, tables)
+            done = in_tables(name, done, codes)
         constant = all(piece.constant for piece in pieces)
         return unless_none(tests, replace(done, index=index, constant=constant))

@@ -3,6 +3,8 @@
     sent     as it was sent
     capital  in capitals
     small    in lower case
+    letters  in lower case, letter by letter: the Greek sigma that ends a word is as any other, for
+             engines of tables don't know which does
     folded   `normalise`d: lower case, look-alike letters made Latin, invisible characters out,
              white space one space
 
@@ -31,6 +33,7 @@ class TextForm(Enum):
     SENT = "as it was sent"
     CAPITAL = "in capitals"
     SMALL = "in lower case"
+    LETTERS = "in lower case, letter by letter"
     FOLDED = "normalised"
 
     def whole(self, text: str) -> str:
@@ -64,6 +67,16 @@ def small(value: Value) -> Value:
     return _turn_value(str.lower, value)
 
 
+def letters(value: Value) -> Value:
+    """Return the value of a fact in lower case, letter by letter."""
+    return _turn_value(small_letters, value)
+
+
+def small_letters(text: str) -> str:
+    """Return a text in lower case, letter by letter."""
+    return text.lower().replace("ς", "σ")  # noqa: RUF001 - both are Greek
+
+
 def folded(value: Value) -> Value:
     """Return the value of a fact normalised."""
     return _turn_value(normalise, value)
@@ -80,6 +93,7 @@ _WHOLE: Final[Mapping[TextForm, Callable[[str], str]]] = MappingProxyType(
         TextForm.SENT: str,
         TextForm.CAPITAL: str.upper,
         TextForm.SMALL: str.lower,
+        TextForm.LETTERS: small_letters,
         TextForm.FOLDED: normalise,
     }
 )

@@ -23,6 +23,7 @@ from oborona.policy.expression.schema import (
     METRICS,
     WINDOWS,
     CountedType,
+    FactFamily,
     FactSchema,
     PieceKind,
 )
@@ -84,8 +85,38 @@ class NameResolver:
             and at.value.id in COUNT_READERS
         ):
             return self._count(self.counted(at, source), names, index)
+        if isinstance(at, ast.Subscript) and not names and self.schema.families:
+            return self._member(at, source)
         raise ExpressionFault(
             "only facts have attributes, and only count has an index: count[From].day.seen", index
+        )
+
+    def _member(self, node: ast.Subscript, source: ExpressionSource) -> TypedPiece:
+        """Check `person.day[click]`."""
+        index = source.index(node)
+        name = source.text[index : source.end(node.value)]
+        family = self.schema.by_family.get(name)
+        if family is None:
+            guess = did_you_mean(name, self.schema.by_family)
+            raise ExpressionFault(f"{short(name)} has no index{guess}", index)
+        of, at = node.slice, source.index(node.slice)
+        if isinstance(of, ast.Name):
+            as_written(of, of.id, at, source)
+            member = of.id
+        elif isinstance(of, ast.Constant) and isinstance(of.value, str):
+            member = of.value
+        else:
+            raise ExpressionFault(f"{name} takes a name: {family_example(family)}", at)
+        if member not in family.members:
+            guess = did_you_mean(member, family.members)
+            raise ExpressionFault(f"unknown {name}[{short(member)}]{guess}", at)
+        return self.load(
+            f"f.{family.attribute}[{member!a}]",
+            f"{name}[{member}]",
+            family.stage,
+            family.kind,
+            index,
+            optional=family.optional,
         )
 
     def counted(self, node: ast.expr, source: ExpressionSource) -> CountedType:
@@ -208,6 +239,12 @@ class NameResolver:
             self._loads.locals[code] = None
         return TypedPiece(code=code, kind=PieceKind.CONDITION, index=index)
 
+    def _list(self, name: str, index: int) -> TypedPiece:
+        """Return a list of the policy, as if its texts stood here."""
+        texts = self.schema.lists[name]
+        code = "{" + ", ".join(map(ascii, texts)) + "}" if texts else "()"
+        return TypedPiece(code=code, kind=PieceKind.LIST, index=index, literal=texts, constant=True)
+
     def _later(self, stage: Stage) -> None:
         self.stage = max(self.stage, stage, key=lambda step: step.order)
 
@@ -236,6 +273,11 @@ class NameResolver:
         fact = self.fact(name, index)
         if fact is not None:
             return fact
+        if name in self.schema.lists:
+            return self._list(name, index)
+        if name in self.schema.by_family:
+            family = self.schema.by_family[name]
+            raise ExpressionFault(f"{name} takes a name: {family_example(family)}", index)
         if names[0] in COUNT_READERS:
             raise ExpressionFault(
                 f"{names[0]} is written {names[0]}[TYPE].WINDOW.METRIC, such as {names[0]}[From].day.seen",
@@ -256,9 +298,8 @@ class NameResolver:
             raise ExpressionFault(
                 f"unknown condition {short(name)}{did_you_mean(name, conditions)}", index
             )
-        raise ExpressionFault(
-            f"unknown fact {short(name)}{did_you_mean(name, self.schema.by_name)}", index
-        )
+        known = (*self.schema.by_name, *self.schema.by_family, *self.schema.lists)
+        raise ExpressionFault(f"unknown fact {short(name)}{did_you_mean(name, known)}", index)
 
     def _count(self, counted: CountedType, names: list[str], index: int) -> TypedPiece:
         if len(names) != 2:
@@ -288,6 +329,12 @@ def as_written(node: ast.expr, name: str, index: int, source: ExpressionSource) 
     """
     if not name.isascii() or source.text[index : index + len(name)] != name:
         raise ExpressionFault("names are written in plain ASCII letters", source.index(node))
+
+
+def family_example(family: FactFamily) -> str:
+    """Return one fact of a family, as rules write it."""
+    member = family.members[0] if family.members else "NAME"
+    return f"{family.name}[{member if member.isidentifier() else repr(member)}]"
 
 
 def short(text: str) -> str:

@@ -16,7 +16,7 @@ from typing import Any, Final
 
 from oborona.policy.expression.clock import hour, weekday
 from oborona.policy.expression.flow import per_hour, trend
-from oborona.policy.expression.forms import capital, folded, small
+from oborona.policy.expression.forms import capital, folded, letters, small
 from oborona.policy.rules import MAX_SCORE
 
 # of a set that a condition is asked of, one by one: bounded work for every message
@@ -139,6 +139,7 @@ NAMES: Final[Mapping[str, Callable[..., Any]]] = MappingProxyType(
         "octets": octets,
         "capital": capital,
         "small": small,
+        "letters": letters,
         "folded": folded,
         "share": share,
         "log_odds": log_odds,
@@ -151,6 +152,7 @@ NAMES: Final[Mapping[str, Callable[..., Any]]] = MappingProxyType(
         "weekday": weekday,
         "per_hour": per_hour,
         "trend": trend,
+        "float": float,
         "len": len,
         "min": min,
         "max": max,

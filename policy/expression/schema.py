@@ -5,7 +5,8 @@ A fact's dotted name is read from the facts object as an attribute with undersco
   count[TYPE].WINDOW.METRIC   what is counted of this message's shingle of a type; see `CountedType`
                               and `COUNT_READERS`
   found("finding-name")       whether a check found something; see `FactSchema.findings`
-A fact that may be unknown is `optional`, and then None.
+A fact that may be unknown is `optional`, and then None.  A schema of the rows of tables has two
+more: `FactFamily` (`person.day[click]`), and named lists of texts.
 """
 
 from __future__ import annotations
@@ -111,6 +112,43 @@ class CountedType:
             raise ValueError(f"not a name of a shingle type: {self.name!r}")
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FactFamily:
+    """Facts of one sort, one for each of several names: `person.day[click]`.
+
+    The facts object has for a family its attribute: a mapping of its members to their values.
+    """
+
+    name: str  # dotted, such as person.day
+    members: tuple[str, ...]  # what stands in brackets, in quotes where it is no name
+    type: FactType
+    stage: Stage
+    doc: str
+    unit: str = ""
+    example: object = None
+    optional: bool = False  # they may be unknown: none
+
+    @property
+    def attribute(self) -> str:
+        """What the facts object calls it."""
+        return self.name.replace(".", "_")
+
+    @property
+    def kind(self) -> PieceKind:
+        """What an expression takes its facts for."""
+        return _KINDS[self.type]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TableDialect:
+    """What an expression keeps to that is calculated by an engine of tables, too.
+
+    All its numbers are doubles, as they are there; what no such engine can do alike is refused.
+    """
+
+    addresses: frozenset[str] = frozenset()  # facts that are network addresses
+
+
 _KINDS: Final[Mapping[object, PieceKind]] = MappingProxyType(
     {
         int: PieceKind.NUMBER,
@@ -138,6 +176,10 @@ class FactSchema:
     counted: tuple[CountedType, ...] = ()
     # None: any name, from the content stage on
     findings: Mapping[str, Stage] | None = field(default=None)
+    families: tuple[FactFamily, ...] = ()
+    # lists of texts that have a name
+    lists: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    tables: TableDialect | None = None  # None: its rules are for one facts object at a time
 
     def __post_init__(self) -> None:
         for facts in ({f.attribute: f for f in self.facts}, {f.name: f for f in self.facts}):
@@ -150,6 +192,11 @@ class FactSchema:
     def by_name(self) -> Mapping[str, Fact]:
         """Facts by their dotted name."""
         return {fact.name: fact for fact in self.facts}
+
+    @cached_property
+    def by_family(self) -> Mapping[str, FactFamily]:
+        """Families by their dotted name."""
+        return {family.name: family for family in self.families}
 
     @cached_property
     def by_pair(self) -> Mapping[str, CountedType]:

@@ -26,7 +26,7 @@ MAY_IMPORT = {
     "accounts": {"message", "reputation", "counters", "metrics", "telemetry"}
     | {"stores", "policy", "config"},
     "counter_load": {"counters"},
-    "eventlog": {"message", "journal", "feedback", "config", "toml", "telemetry"},
+    "eventlog": {"message", "journal", "feedback", "policy", "config", "toml", "telemetry"},
     "stores": {"message", "reputation", "counters", "policy", "metrics", "config", "telemetry"}
     | {"journal", "feedback", "recheck"},
     "doors": {"message", "authentication", "reputation", "policy", "metrics", "config", "telemetry"}

@@ -18,11 +18,14 @@ from oborona.message.shingles import TYPES
 from oborona.policy.checks import FINDINGS
 from oborona.policy.decision import PARTIAL, TEMPERROR, UNFINISHED
 from oborona.policy.engines import FINDINGS as OF_ENGINES
+from oborona.policy.event_logs import PERSON_FACTS, RuledLog, person_families
 from oborona.policy.expression import REFERENCE, Fact
 from oborona.policy.expression.forms import TextForm
-from oborona.policy.expression.schema import DERIVED_METRICS
+from oborona.policy.expression.schema import DERIVED_METRICS, FactFamily
+from oborona.policy.expression.table_dialect import REFUSED
 from oborona.policy.fact_table import AREAS, NAMES, SCHEMA, STAGES
 from oborona.policy.facts.declaration import FactArea
+from oborona.policy.load import load_policy
 from oborona.policy.pictures import FINDINGS as OF_PICTURES
 from oborona.policy.scripts.scripts import FINDINGS as OF_SCRIPTS
 from oborona.policy.shipped_files import MANIFEST
@@ -146,7 +149,7 @@ def _area(area: FactArea, facts: Sequence[Fact]) -> list[str]:
     ]
 
 
-def _example(fact: Fact) -> str:
+def _example(fact: Fact | FactFamily) -> str:
     """Return an example as a rule would write it."""
     value = fact.example
     if isinstance(value, bool):
@@ -154,6 +157,91 @@ def _example(fact: Fact) -> str:
     if isinstance(value, frozenset):
         return ", ".join(f"`{member!r}`" for member in sorted(value))
     return f"`{value!r}`"
+
+
+def event_facts() -> str:
+    """Return docs/policy/event-facts.md."""
+    logs = load_policy(ROOT / "etc/policy.d", SCHEMA).events.logs
+    families = person_families(("EVENT",), ("COLUMN",))
+    lines = [
+        "# Event facts: what event rules may name",
+        "",
+        (
+            "Written from the code by `make docs`. How a rule is written stands in [event rules]"
+            "(event-rules.md). A fact marked"
+        ),
+        (
+            "*or none* may be unknown: `none` compares as false with everything, `x == none` asks "
+            "for it."
+        ),
+        "",
+        "## A row and its person",
+        "",
+        (
+            "Every log has these. *The day* is what is looked at together: the rows of a batch "
+            "and those of the 24 hours before it, or, in"
+        ),
+        (
+            "the pass over a whole day, that day. So all rows of a person in one batch have the "
+            "same counts."
+        ),
+        "",
+        "| fact | type | | unit | example |",
+        "|---|---|---|---|---|",
+        "| `event` | a text | what kind of event it is: one that the log declares |  | `'read'` |",
+        *(
+            (f"| `{fact.name}` | {_kind(fact)} | {fact.doc} | {fact.unit} | {_example(fact)} |")
+            for fact in PERSON_FACTS
+        ),
+        "",
+        (
+            "Facts by a name in brackets: a kind of event, or a column of texts, addresses or "
+            "hashes. A name with other signs than"
+        ),
+        "letters, digits and underscores stands in quotes: `person.day['buy-now']`.",
+        "",
+        "| fact | type | | unit | example |",
+        "|---|---|---|---|---|",
+        *(
+            (
+                f"| `{family.name}[{family.members[0]}]` | {_kind(family)} | {family.doc} | "
+                f"{family.unit} | {_example(family)} |"
+            )
+            for family in families
+        ),
+        "",
+        *(line for log in logs.values() for line in _log(log)),
+        "## Functions",
+        "",
+        *(
+            f"- `{function.signature}` {function.doc}"
+            for name, function in REFERENCE.items()
+            if name not in REFUSED
+        ),
+        "",
+        "Of the language of mail rules these are refused:",
+        "",
+        *(f"- `{name}` {why}" for name, why in REFUSED.items()),
+        "",
+    ]
+    return "\n".join(lines)
+
+
+def _log(log: RuledLog) -> list[str]:
+    return [
+        f"## The log {log.name}",
+        "",
+        f"Kinds of events: {_words(log.events)}.",
+        "",
+        "| column | kind |",
+        "|---|---|",
+        *(f"| `{name}` | {kind.value} |" for name, kind in log.columns.items()),
+        "",
+    ]
+
+
+def _kind(fact: Fact | FactFamily) -> str:
+    return f"{fact.kind.value}{', or none' if fact.optional else ''}"
 
 
 def monitoring(described: Mapping[str, Sequence[exposed.MetricDescription]]) -> str:
@@ -206,6 +294,7 @@ def files() -> dict[Path, str]:
 
     return {
         ROOT / "docs/policy/facts.md": facts(),
+        ROOT / "docs/policy/event-facts.md": event_facts(),
         ROOT / "docs/operate/monitoring.md": monitoring(metric_catalogue.described_metrics()),
         ROOT / "docs/mail-servers/openapi.json": openapi.document(),
         ROOT / "etc/policy.d.schema.json": schema_text(),

@@ -47,14 +47,18 @@ def check(context: CliContext, ham: Path | None, spam: Path | None) -> None:
     scripts = f" ({len(functions)} rules and checks in Lua)" if functions else ""
     echo(
         f"policy: right, {len(current.rules)} rules{scripts}, {lists}, {local}, "
-        f"{len(current.signatures)} signatures{traps}, version {current.version}"
+        f"{len(current.signatures)} signatures{traps}, {len(current.events.rules)} event rules, "
+        f"version {current.version}"
     )
     for warned in current.compiled.warnings:
         echo(f"warning: {warned.place}: {warned.problem}")
     for problem in traps_in_use(current.trapped, context.state):
         echo(f"warning: {problem}")
-    tests = sum(len(rule.test) for rule in current.compiled.rules if rule.enabled)
-    failed = list(run_tests(current.compiled, current.conditions))
+    for warned in current.events.warnings:
+        echo(f"warning: {warned.place}: {warned.problem}")
+    every = (*current.compiled.rules, *current.events.rules)
+    tests = sum(len(rule.test) for rule in every if rule.enabled)
+    failed = [*run_tests(current.compiled, current.conditions), *current.events.failed_tests()]
     for test in failed:
         echo(str(failure(test)))
     if tests:

@@ -1,0 +1,177 @@
+"""The `[[event_rule]]` tables of policy files: conditions on the rows of a log of events.
+
+[[event_rule]]
+name = "PARDONS_ONLY"
+log  = "FEEDBACK"
+when = "event == 'pardon' and person.day[complaint] == 0 and person.day[pardon] > 3"
+say  = "{person.day[pardon]:d} pardons in a day, and not one complaint"
+
+The language is that of `[[rule]]`, over the columns of the log (`oborona.policy.event_logs`).  A
+rule has no score: the names of those that fire are a column of the checked row.  `fired(OTHER)`
+asks for another rule of the same log.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from types import MappingProxyType
+from typing import Annotated, Any, Final
+
+import msgspec
+from msgspec import UNSET, Meta, UnsetType
+
+from oborona.policy.event_logs import RuledLog
+from oborona.policy.expression import CompiledRules, FactSchema, compile_rules
+from oborona.policy.expression.rule_set import RuleWarning
+from oborona.policy.faults import PolicyFaults
+from oborona.policy.named_tables import MAX_TEXT, Enabled, Fields, Name, TableSort, Why, refuse
+from oborona.policy.rule_tests import FailedRuleTest, run_tests
+from oborona.policy.rules import MAX_TESTS, Rule, tests
+from oborona.toml import TomlPlace, did_you_mean
+from oborona.types import RuleMode
+
+MAX_EVENT_RULES: Final = 2_000
+
+
+class EventRuleTable(msgspec.Struct, frozen=True, kw_only=True):
+    """The keys of an `[[event_rule]]` table; this is their only list."""
+
+    name: Name
+    log: (
+        Annotated[str, Meta(max_length=64, description="The event log whose rows it looks at.")]
+        | UnsetType
+    ) = UNSET
+    when: Annotated[str, Meta(max_length=MAX_TEXT, description="The condition.")] | UnsetType = (
+        UNSET
+    )
+    say: (
+        Annotated[str, Meta(max_length=1000, description="Its words in the explanation.")]
+        | UnsetType
+    ) = UNSET
+    mode: (
+        Annotated[RuleMode, Meta(description="shadow: counted, and no part of the checked row.")]
+        | UnsetType
+    ) = UNSET
+    enabled: Enabled | UnsetType = UNSET
+    why: Why | UnsetType = UNSET
+    test: (
+        Annotated[
+            list[Any],
+            Meta(
+                max_length=MAX_TESTS,
+                description="Cases that `oborona policy check` tries it with.",
+                extra={"allowed": f"tables, each under [[event_rule.test]], at most {MAX_TESTS}"},
+            ),
+        ]
+        | UnsetType
+    ) = UNSET
+
+
+EVENT_RULES: Final = TableSort(
+    "event_rule", "event rule", EventRuleTable, MAX_EVENT_RULES, (("log",), ("when",)), tests
+)
+
+
+class LogRules:
+    """The rules of one log, checked, and compiled to the function of one row.
+
+    Attributes:
+        log: the log.
+        schema: what they may name.
+        compiled: the function of a facts object.
+    """
+
+    def __init__(
+        self, log: RuledLog, rules: Iterable[Rule], lists: Mapping[str, tuple[str, ...]]
+    ) -> None:
+        """Check the rules.
+
+        Raises:
+            PolicyError: conditions or words that can't be used, each with its place.
+        """
+        self.log = log
+        self.schema: FactSchema = log.schema(lists)
+        self.compiled: CompiledRules = compile_rules(tuple(rules), self.schema)
+
+    @property
+    def rules(self) -> tuple[Rule, ...]:
+        """All of them, those switched off included."""
+        return self.compiled.rules
+
+
+class EventPolicy:
+    """What a policy says of logs of events.
+
+    Args:
+        logs: all that are declared.
+        lists: named texts.
+        by_log: the rules of each log.
+    """
+
+    def __init__(
+        self,
+        logs: Mapping[str, RuledLog] = MappingProxyType({}),
+        lists: Mapping[str, tuple[str, ...]] = MappingProxyType({}),
+        by_log: Mapping[str, LogRules] = MappingProxyType({}),
+    ) -> None:
+        self.logs = logs
+        self.lists = lists
+        self.by_log = by_log
+
+    @property
+    def rules(self) -> tuple[Rule, ...]:
+        """The rules of all logs."""
+        return tuple(rule for rules in self.by_log.values() for rule in rules.rules)
+
+    @property
+    def warnings(self) -> tuple[RuleWarning, ...]:
+        """What is allowed, and hardly meant."""
+        return tuple(one for rules in self.by_log.values() for one in rules.compiled.warnings)
+
+    def failed_tests(self) -> Iterator[FailedRuleTest]:
+        """Yield the tests beside the rules that fail."""
+        for rules in self.by_log.values():
+            yield from run_tests(rules.compiled, ())
+
+
+NO_EVENTS: Final = EventPolicy()
+
+
+def event_policy(
+    logs: Iterable[RuledLog],
+    lists: Iterable[Fields],
+    rules: Iterable[Fields],
+    faults: PolicyFaults,
+) -> EventPolicy:
+    """Return what files say together.
+
+    Args:
+        logs: that they declare.
+        lists: tables of named lists.
+        rules: tables of rules.
+        faults: gets each rule that can't be used, with its place.
+    """
+    by_name = {log.name: log for log in logs}
+    named = {table["name"].value: tuple(table["entries"].value) for table in lists}
+    of: dict[str, list[Rule]] = {name: [] for name in by_name}
+    for fields in rules:
+        with faults:
+            log, place = fields["log"]
+            if log not in by_name:
+                raise refuse(
+                    f"event rule {fields['name'].value}: no event log is called "
+                    f"{log[:60]}{did_you_mean(log, by_name)}",
+                    place,
+                )
+            of[log].append(_rule(fields))
+    by_log: dict[str, LogRules] = {}
+    for name, log_rules in of.items():
+        with faults:
+            by_log[name] = LogRules(by_name[name], log_rules, named)
+    return EventPolicy(by_name, named, by_log)
+
+
+def _rule(fields: Fields) -> Rule:
+    places: dict[str, TomlPlace] = {key: field.place for key, field in fields.items()}
+    values = {key: field.value for key, field in fields.items() if key != "log"}
+    return Rule(score=0.0, places=places, **values)

@@ -1,0 +1,130 @@
+"""Rules of a policy as columns of a table: modes, names, what an engine can't do."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import ibis
+import pytest
+
+from oborona.errors import PolicyError
+from oborona.eventlog.rules.columns import TableEngine, column_of
+from oborona.eventlog.rules.compile import (
+    compile_rules,
+    live_names,
+    needed_facts,
+    rules_column,
+)
+from oborona.eventlog.rules.networks import halves
+from oborona.eventlog.rules.row import RowRules
+from oborona.policy.event_rules import LogRules
+from oborona.policy.fact_table import SCHEMA
+from oborona.policy.load import load_policy
+from tests.eventlog.made_rows import source
+
+LOGS = """
+[[event_log]]
+name = "CLICKS"
+columns = { agent = "text", place = "text", price = "number", weight = "number", robot = "flag", shown = "time", tags = "set", client = "address" }
+events = ["click", "show", "buy-now"]
+"""
+
+
+def rule(name: str, when: str, more: str = "") -> str:
+    return f"\n[[event_rule]]\nname = '{name}'\nlog = 'CLICKS'\nwhen = '''{when}'''\n{more}\n"
+
+
+def loaded(folder: Path, *rules: str) -> LogRules:
+    (folder / "10.toml").write_text(LOGS + "".join(rules))
+    return load_policy(folder, SCHEMA).events.by_log["CLICKS"]
+
+
+ROWS = [
+    {"event": "click", "price": 9.0, "agent": "curl"},
+    {"event": "click", "price": 1.0},
+    {"event": "show"},
+]
+
+
+def columns(rules: LogRules) -> list[list[str]]:
+    made = ibis.memtable(source(ROWS))
+    compiled = compile_rules(rules, rules.log)
+    of = rules_column(compiled, live_names(rules))
+    found = made.select("id", rules=of(made)).order_by("id").to_pyarrow()
+    names: list[list[str]] = found["rules"].to_pylist()
+    return names
+
+
+def test_a_row_shows_the_live_rules_that_fire_in_their_order(tmp_path: Path) -> None:
+    rules = loaded(
+        tmp_path,
+        rule("Z_CLICK", "event == 'click'"),
+        rule("A_DEAR", "price > 5"),
+        rule("TRIED", "true", "mode = 'shadow'"),
+        rule("OFF", "true", "enabled = false"),
+    )
+    assert columns(rules) == [["Z_CLICK", "A_DEAR"], ["Z_CLICK"], []]
+    assert set(compile_rules(rules, rules.log)) == {"Z_CLICK", "A_DEAR", "TRIED"}
+    assert needed_facts(rules) == {"event", "price"}
+
+
+def test_no_live_rule_is_an_empty_list(tmp_path: Path) -> None:
+    assert columns(loaded(tmp_path, rule("TRIED", "true", "mode = 'shadow'"))) == [[], [], []]
+
+
+def test_a_rule_asks_for_others_as_the_function_of_a_row_does(tmp_path: Path) -> None:
+    rules = loaded(
+        tmp_path,
+        rule("BOTH", "fired(CLICK) and fired(DEAR)"),
+        rule("CLICK", "event == 'click'"),
+        rule("DEAR", "price > 5"),
+        rule("TRIED", "event == 'click'", "mode = 'shadow'"),
+        rule("LIVE_OF_TRIED", "fired(TRIED)"),
+        rule("TRIED_OF_TRIED", "fired(TRIED) and fired(CLICK)", "mode = 'shadow'"),
+        rule("OFF", "true", "enabled = false"),
+        rule("OF_OFF", "not fired(OFF)"),
+    )
+    compiled = compile_rules(rules, rules.log)
+    made = ibis.memtable(source(ROWS))
+    found = made.select("id", **{name: of(made) for name, of in compiled.items()}).order_by("id")
+    by_row = RowRules(rules, rules.log)
+    for row, flags in zip(ROWS, found.to_pyarrow().to_pylist(), strict=True):
+        hits, failed = by_row.fired(row)
+        assert failed == []
+        assert {hit.name for hit in hits} == {name for name, flag in flags.items() if flag is True}
+
+
+def test_an_expression_that_grows_too_long_is_refused_with_its_place(tmp_path: Path) -> None:
+    nested = "price"
+    for _ in range(9):
+        nested = f"(({nested}) // ({nested[:40].count('p') or 1}.5 + weight % price))"
+    rules = loaded(
+        tmp_path, rule("SHORT", "price > 1"), rule("LONG", f"round(round({nested})) > 1")
+    )
+    with pytest.raises(PolicyError, match="rule LONG: when: is too long") as caught:
+        compile_rules(rules, rules.log)
+    assert (Path(caught.value.file).name, caught.value.line) == ("10.toml", 16)
+
+
+def test_what_spark_cannot_do_is_refused_for_spark_alone(tmp_path: Path) -> None:
+    rules = loaded(tmp_path, rule("GREEK", r"price > 1 and matches(agent, r'\p{Greek}')"))
+    assert set(compile_rules(rules, rules.log)) == {"GREEK"}
+    with pytest.raises(PolicyError, match=r"rule GREEK: when: pattern: \\p\{Greek\}") as caught:
+        compile_rules(rules, rules.log, TableEngine.PYSPARK)
+    assert caught.value.line == 10
+    assert caught.value.column > 20
+
+
+def test_facts_have_columns_by_their_names() -> None:
+    assert column_of("time.now") == "time"
+    assert column_of("person.day[buy-now]") == "person_day_buy-now"
+    assert column_of("agent") == "agent"
+
+
+@pytest.mark.parametrize("text", [None, "", "x", "192.0.2", "1" * 46, "192.0.2.1/32"])
+def test_what_is_no_address_has_no_halves(text: str | None) -> None:
+    assert halves(text) is None
+
+
+def test_an_ipv4_address_is_the_same_in_ipv6() -> None:
+    assert halves("192.0.2.1") == halves("::ffff:192.0.2.1") != halves("::192.0.2.1")
