@@ -26,10 +26,11 @@ from rich.console import Console
 from rich.table import Table
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # started as a script, from anywhere
-from oborona.eventlog.batch.run import EventRules, LogChecker
+from oborona.eventlog.batch.run import LogChecker
 from oborona.eventlog.batch.store import LogStore, SourceTable
 from oborona.eventlog.engine import LocalEngine
 from oborona.eventlog.folder import LogFolder
+from oborona.eventlog.policy_rules import EventRules
 from oborona.eventlog.schema import ColumnKind, LogColumn, LogSchema
 from oborona.eventlog.slots import SLOT_S, slot_name
 from oborona.eventlog.tables.checksum import checksum_text
@@ -110,7 +111,7 @@ def main() -> None:
                 folder,
                 store,
                 engine,
-                rules=EventRules("none", {}),
+                rules=lambda: EventRules("none"),
                 most=most,
                 clock=time.time,
             )

@@ -14,8 +14,8 @@ import pytest
 from oborona.errors import StoreError
 from oborona.eventlog.batch import run
 from oborona.eventlog.batch.rows import with_rules
-from oborona.eventlog.batch.run import EventRules
 from oborona.eventlog.engine import EngineMemoryError
+from oborona.eventlog.policy_rules import EventRules
 from oborona.eventlog.slots import slot_name
 from oborona.eventlog.tables.checksum import checksum
 from oborona.eventlog.tables.parquet import TableMismatch, read_table, write_table
@@ -135,10 +135,11 @@ def test_rules_of_a_policy_stand_behind_those_of_the_system(tmp_path: Path) -> N
             "SHARED": (ibis._.event == "share").fill_null(False),
             "DEAR": ((ibis._.amount > 0.5) & ~ibis._.amount.isnan()).fill_null(False),
         },
+        live=("SHARED", "DEAR"),
     )
     tables = made_rows(9, 1, 2_000)
     (name,) = tables
-    with opened_log(tmp_path, rules=rules) as log:
+    with opened_log(tmp_path, rules=lambda: rules) as log:
         log.deliver(name, tables[name])
         log.check()
         fired = log.rules(name)
@@ -251,8 +252,8 @@ def test_other_rules_begin_an_open_batch_anew(tmp_path: Path) -> None:
         for name, rows in tables.items():
             log.deliver(name, rows)
         assert log.checker._begun() is not None
-    rules = EventRules("two", {"ALL": ibis._.event == ibis._.event})
-    with opened_log(tmp_path, rules=rules) as log:
+    rules = EventRules("two", {"ALL": ibis._.event == ibis._.event}, ("ALL",))
+    with opened_log(tmp_path, rules=lambda: rules) as log:
         log.check()
         (batch, given_up) = log.store.batches("clicks", 10)
         assert (batch.rules, batch.tables, given_up.tables) == ("two", tuple(tables), ())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
@@ -11,11 +11,12 @@ from typing import Any
 
 import pyarrow as pa
 
-from oborona.eventlog.batch.run import EventRules, LogChecker
+from oborona.eventlog.batch.run import LogChecker
 from oborona.eventlog.batch.store import LogStore, SourceTable
 from oborona.eventlog.engine import LocalEngine
 from oborona.eventlog.folder import LogFolder
 from oborona.eventlog.keys import EventHasher
+from oborona.eventlog.policy_rules import EventRules
 from oborona.eventlog.schema import ColumnKind, LogColumn, LogSchema
 from oborona.eventlog.slots import slot_name
 from oborona.eventlog.tables.checksum import checksum_text
@@ -29,7 +30,7 @@ CLICKS = LogSchema(
     thresholds={"click": 20.0},
     threshold=60.0,
 )
-NO_RULES = EventRules("none", {})
+NO_RULES = EventRules("none")
 KINDS = ("click", "show", "read", "share")
 HASHER = EventHasher(b"a key of tests, no site's")
 
@@ -98,14 +99,20 @@ class CheckedLog:
         engine: LocalEngine,
         *,
         most: int = 12,
-        rules: EventRules = NO_RULES,
+        rules: Callable[[], EventRules] = lambda: NO_RULES,
         schema: LogSchema = CLICKS,
     ) -> None:
         self.store = store
         self.schema = schema
         self.folder = LogFolder(root, schema.name)
         self.checker = LogChecker(
-            schema, self.folder, store, engine, rules=rules, most=most, clock=lambda: START + 1e6
+            schema,
+            self.folder,
+            store,
+            engine,
+            rules=rules,
+            most=most,
+            clock=lambda: START + 1e6,
         )
 
     def deliver(self, name: str, rows: Sequence[Mapping[str, Any]]) -> None:

@@ -44,6 +44,7 @@ class LocalEngine:
             preserve_insertion_order=False,
         )
         self._database: duckdb.DuckDBPyConnection = self._backend.con
+        self._database.execute("SET TimeZone = 'UTC'")  # times without a zone are read in it
         self._database.execute("SET allowed_directories = ?", [[str(folder), str(work)]])
         self._database.execute("SET enable_external_access = false")
 
@@ -67,7 +68,7 @@ class LocalEngine:
         """
         # Ibis holds columns that can't be null for another type, and files never are of it. Its own
         # tables of memory are never let go by the engine.
-        fields = [field.with_nullable(True) for field in table.schema]  # noqa: FBT003
+        fields = [field.with_nullable(True) for field in table.schema]
         self._database.register(name, table.cast(pa.schema(fields)))
         with _explained():
             return self._backend.table(name)

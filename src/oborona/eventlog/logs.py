@@ -12,7 +12,7 @@ from typing import Final, NamedTuple, Protocol
 from oborona import secret, state_files
 from oborona.config import Settings
 from oborona.errors import OboronaError, StoreError, StoreVersion
-from oborona.eventlog.batch.run import EventRules, LogChecker
+from oborona.eventlog.batch.run import LogChecker
 from oborona.eventlog.batch.store import LogStore
 from oborona.eventlog.declared_log import DeclaredLog, read_logs
 from oborona.eventlog.engine import LocalEngine
@@ -23,7 +23,9 @@ from oborona.eventlog.export.messages import MessageLog
 from oborona.eventlog.export.own_log import OwnLog
 from oborona.eventlog.folder import LogFolder
 from oborona.eventlog.keys import EventHasher
+from oborona.eventlog.policy_rules import PolicyRules
 from oborona.eventlog.schema import LogSchema
+from oborona.policy.folders import PolicyFolders
 from oborona.telemetry.log import event
 
 OWN: Final[tuple[tuple[type[OwnLog], str], ...]] = (
@@ -32,7 +34,6 @@ OWN: Final[tuple[tuple[type[OwnLog], str], ...]] = (
 )
 """Logs of our own, each with the store that it follows."""
 OWN_NAMES: Final = frozenset(log.schema.name for log, _ in OWN)
-SYSTEM_RULES: Final = EventRules("system 1", {})
 HOUR_S: Final = 3600.0
 
 _log = logging.getLogger("oborona.eventlog")
@@ -58,10 +59,12 @@ class EventLogs:
 
     Args:
         logs: each with what works on it.
+        rules: of the policy.
     """
 
-    def __init__(self, logs: Sequence[WorkedLog]) -> None:
+    def __init__(self, logs: Sequence[WorkedLog], rules: PolicyRules) -> None:
         self._logs = logs
+        self._rules = rules
         self.troubles: dict[str, str] = {}
         """What keeps a log from being worked on, by its name."""
 
@@ -74,6 +77,7 @@ class EventLogs:
         Raises:
             StoreVersion: a store was written by a newer Oborona.
         """
+        self._rules.follow()
         worked = [self._step(log, go_on) for log in self._logs]
         return any(worked)
 
@@ -114,6 +118,7 @@ def schemas(settings: Settings) -> tuple[LogSchema, ...]:
 def open_logs(
     settings: Settings,
     state: Path,
+    policy: PolicyFolders,
     closings: ExitStack,
     clock: Callable[[], float] = time.time,
 ) -> EventLogs:
@@ -122,14 +127,17 @@ def open_logs(
     Args:
         settings: of the site.
         state: state folder, prepared.
+        policy: whose rules are asked.
         closings: closes what is opened.
         clock: Unix seconds.
 
     Raises:
         ConfigError: a log is not declared as it must be.
+        PolicyError: the policy can't be used, or has rules for another log than there is.
         StoreError: a store or a folder can't be used.
     """
     declared = read_logs(Path(settings.paths.event_logs), OWN_NAMES)
+    rules = PolicyRules(policy, schemas(settings))
     hasher = EventHasher(secret.load(state).eventlog)
     root, work = root_folder(settings, state), state / state_files.EVENT_LOG_WORK
     try:
@@ -152,7 +160,7 @@ def open_logs(
             folder,
             store,
             engine,
-            rules=SYSTEM_RULES,
+            rules=lambda: rules.of(schema.name),
             most=settings.eventlog.batch_tables,
             clock=clock,
         )
@@ -174,5 +182,6 @@ def open_logs(
         )
 
     return EventLogs(
-        [*(exported(log(state / name, hasher)) for log, name in OWN), *map(dropped, declared)]
+        [*(exported(log(state / name, hasher)) for log, name in OWN), *map(dropped, declared)],
+        rules,
     )

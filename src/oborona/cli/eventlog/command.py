@@ -16,6 +16,7 @@ from oborona.cli.context import CliContext, pass_cli_context
 from oborona.cli.output import echo, echo_json
 from oborona.cli.terminal import Terminal, plain
 from oborona.errors import ConfigError
+from oborona.stores.policy_folders import policy_folders
 
 DAY_S: Final = 86_400.0
 NEEDED: Final = ("deltalake", "duckdb", "ibis", "pyarrow")
@@ -41,7 +42,9 @@ def run(context: CliContext, once: bool) -> None:
     settings = context.loaded.settings
     if not settings.eventlog.enabled:
         raise ConfigError("eventlog.enabled is false: there is nothing to run")
-    click.get_current_context().exit(process.run(settings, context.state, once=once))
+    click.get_current_context().exit(
+        process.run(settings, context.state, policy_folders(settings.paths), once=once)
+    )
 
 
 @eventlog.command()

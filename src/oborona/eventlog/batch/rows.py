@@ -18,6 +18,7 @@ NEVER: Final = 1 << 62
 """The moment of an event whose time can't be right: behind all others, so that it makes no other
 event a duplicate.
 """
+SHADOW: Final = " (shadow)"  # behind the name of a rule that marks nothing
 _FIRST_S: Final = 946_684_800  # 2000: no log has earlier events
 _MICRO: Final = 1_000_000
 
@@ -81,6 +82,23 @@ def rule_counts(rules: pa.ChunkedArray) -> tuple[int, dict[str, int]]:
     marked = pc.sum(pc.greater(pc.list_value_length(rules), 0)).as_py() or 0
     counts = Counter[str](pc.list_flatten(rules).to_pylist())
     return marked, dict(sorted(counts.items()))
+
+
+def shadow_counts(tables: Mapping[str, pa.Table], fired: pa.Table) -> dict[str, dict[str, int]]:
+    """Return how many rows of each table each rule in shadow mode would have marked, by the name
+    that `status` shows.
+
+    Args:
+        tables: as `batch_rows` was given them.
+        fired: `place` and `shadow` of all of them, as `fired_rules` gives them.
+    """
+    counts, begin = {}, 0
+    for name, table in tables.items():
+        lists = _lists(fired.column("shadow").slice(begin, table.num_rows))
+        counted = Counter[str](pc.list_flatten(lists).to_pylist())
+        counts[name] = {f"{rule}{SHADOW}": number for rule, number in sorted(counted.items())}
+        begin += table.num_rows
+    return counts
 
 
 def _lists(texts: pa.ChunkedArray) -> pa.Array:

@@ -19,14 +19,16 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Collection, Mapping
-from typing import Final, NamedTuple
+from pathlib import Path
+from typing import Final
 
 import pyarrow as pa
 
-from oborona.eventlog.batch.rows import batch_rows, by_table, rule_counts, with_rules
+from oborona.eventlog.batch.rows import batch_rows, by_table, rule_counts, shadow_counts, with_rules
 from oborona.eventlog.batch.store import OTHERS, CheckedTable, LogBatch, LogStore
 from oborona.eventlog.engine import EngineMemoryError, LocalEngine
 from oborona.eventlog.folder import LogFolder
+from oborona.eventlog.policy_rules import EventRules
 from oborona.eventlog.schema import LogSchema
 from oborona.eventlog.slots import DAY_S, SLOT_S, delivered_at, slot_name
 from oborona.eventlog.tables.checksum import checksum_text
@@ -36,7 +38,7 @@ from oborona.eventlog.tables.parquet import (
     write_checked,
     write_table,
 )
-from oborona.eventlog.transform.check import EventCondition, fired_rules
+from oborona.eventlog.transform.check import fired_rules
 from oborona.eventlog.transform.histories import event_counts, event_keys
 from oborona.telemetry.log import event
 
@@ -47,13 +49,6 @@ MOST_TRIES: Final = 2
 _log = logging.getLogger("oborona.eventlog")
 
 
-class EventRules(NamedTuple):
-    """The rules of a policy over events."""
-
-    version: str
-    conditions: Mapping[str, EventCondition]  # by name, in the order in which they are told
-
-
 class LogChecker:
     """Checks the tables of one log.
 
@@ -62,7 +57,7 @@ class LogChecker:
         folder: of the log.
         store: what is known of it.
         engine: what computes.
-        rules: of the policy; those of the system are always there.
+        rules: gives those of the policy; those of the system are always there.
         most: tables of a batch.
         clock: Unix seconds.
     """
@@ -74,7 +69,7 @@ class LogChecker:
         store: LogStore,
         engine: LocalEngine,
         *,
-        rules: EventRules,
+        rules: Callable[[], EventRules],
         most: int,
         clock: Callable[[], float],
     ) -> None:
@@ -82,7 +77,8 @@ class LogChecker:
         self._folder = folder
         self._store = store
         self._engine = engine
-        self._rules = rules
+        self._asked = rules
+        self._rules = rules()
         self._most = self._now_most = most
         self._clock = clock
         self._thresholds = {**schema.thresholds, OTHERS: schema.threshold}
@@ -95,6 +91,7 @@ class LogChecker:
             StoreError: a file can't be read or written; the batch stays open.
         """
         began = time.process_time()
+        self._rules = self._asked()
         batch = self._resumed() or self._begun()
         if batch is None:
             return False
@@ -208,6 +205,10 @@ class LogChecker:
             self._write_histories(lost)
         return names
 
+    def _past(self, names: Collection[str]) -> list[Path]:
+        """Return the files of earlier tables, where rules ask for what is in them."""
+        return list(map(self._folder.source, names)) if self._rules.persons_needed else []
+
     def _check(self, batch: LogBatch, tables: Mapping[str, pa.Table]) -> list[CheckedTable]:
         before = self._day(batch)
         thresholds = dict(batch.thresholds)
@@ -219,10 +220,12 @@ class LogChecker:
                 self._engine.files("counts", map(self._folder.counts, before), COUNTS),
                 thresholds,
                 threshold,
-                self._rules.conditions,
+                self._rules,
+                self._engine.files("day", self._past(before), self.schema.arrow),
             )
         )
         done = []
+        shadow = shadow_counts(tables, fired)
         for name, table in with_rules(tables, fired).items():
             write_checked(self._folder.checked(name), table, tables[name])
             marked, counts = rule_counts(table.column("rules"))
@@ -233,7 +236,7 @@ class LogChecker:
                     rows=table.num_rows,
                     checksum=checksum_text(table.select(tables[name].column_names)),
                     marked=marked,
-                    fired=counts,
+                    fired=counts | shadow[name],
                     done=self._clock(),
                 )
             )

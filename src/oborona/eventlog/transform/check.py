@@ -6,23 +6,23 @@ The rules of the system come first:
                moment; of equal moments the one that was delivered first is the original
     ABNORMAL   its person had more events of one name in the day than the threshold of that name
 
-The day is what was remembered of earlier tables (`histories`), and the batch itself.
+Those of the policy follow (`eventlog.policy_rules`). The day is what was remembered of earlier
+tables (`histories`), and the batch itself; for facts of persons the earlier tables themselves.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Final, TypeAlias
+from typing import Final
 
 import ibis
 from ibis.expr import types as ir
 
+from oborona.eventlog.policy_rules import EventRules
+
 DUPLICATE: Final = "DUPLICATE"
 ABNORMAL: Final = "ABNORMAL"
 SEPARATOR: Final = ","
-
-EventCondition: TypeAlias = ir.BooleanValue | ibis.Deferred
-"""A condition over the columns of a table of events."""
 
 
 def fired_rules(
@@ -31,7 +31,8 @@ def fired_rules(
     counts: ir.Table,
     thresholds: Mapping[str, float],
     threshold: float,
-    rules: Mapping[str, EventCondition],
+    rules: EventRules,
+    day: ir.Table,
 ) -> ir.Table:
     """Return the names of the rules that each event fired.
 
@@ -42,24 +43,35 @@ def fired_rules(
         counts: `person`, `event`, `n` of earlier tables.
         thresholds: by name of an event.
         threshold: of all other names.
-        rules: the policy's, by name, in the order in which they are told.
+        rules: of the policy.
+        day: the rows of earlier tables, with the columns of the log.
 
     Returns:
-        `place`, `rules` (names with a comma before each; empty = none fired), in order of place.
+        `place`, `rules` (names with a comma before each; empty = none fired), `shadow` (the same of
+        rules in shadow mode), in order of place.
     """
     facts = _facts(
         events,
         _repeated_places(events, keys),
         _abnormal_persons(events, counts, thresholds, threshold),
     )
-    # The one place where rules become flags: those of the policy stand behind the system's.
-    flags = {DUPLICATE: facts.duplicate, ABNORMAL: facts.abnormal} | {
-        name: facts.bind(condition)[0] for name, condition in rules.items()
-    }
+    if rules.columns:
+        facts = rules.with_day(facts, day, thresholds, threshold)
+    flags = {name: facts.bind(column)[0] for name, column in rules.columns.items()}
+    system = {DUPLICATE: facts.duplicate, ABNORMAL: facts.abnormal}
+    return facts.select(
+        "place",
+        rules=_names(system | {name: flags[name] for name in rules.live}),
+        shadow=_names({name: flags[name] for name in rules.shadow}),
+    ).order_by("place")
+
+
+def _names(flags: Mapping[str, ir.BooleanValue]) -> ir.StringValue:
+    """Return the names of the flags that are set, with a comma before each."""
     names = ibis.literal("")
     for name, flag in flags.items():
         names += ibis.ifelse(flag, SEPARATOR + name, "")
-    return facts.select("place", rules=names).order_by("place")
+    return names
 
 
 def _facts(events: ir.Table, repeated: ir.Table, abnormal: ir.Table) -> ir.Table:

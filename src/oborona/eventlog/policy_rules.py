@@ -1,0 +1,144 @@
+"""The rules of the policy over event logs, as its files say by now.
+
+A policy that can't be used leaves the last one in force, which is said in the log; at the start
+there is no last one, and nothing is checked without its rules.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping, Sequence
+from typing import Final, NamedTuple
+
+import ibis
+from ibis.expr import types as ir
+
+from oborona.errors import PolicyError
+from oborona.eventlog.rules.compile import RuleColumn, compile_rules, live_names, needed_facts
+from oborona.eventlog.rules.facts import with_facts
+from oborona.eventlog.schema import LogSchema
+from oborona.policy.event_logs import EventColumnKind, RuledLog
+from oborona.policy.fact_table import SCHEMA
+from oborona.policy.folders import PolicyFolders
+from oborona.policy.load import Policy, load_policy
+from oborona.policy.load_cache import PolicyCache
+from oborona.telemetry.log import event
+
+OF_CHECK: Final = frozenset({"duplicate", "person.abnormal"})
+"""Facts that the rules of the system rest on: their columns are there."""
+_SUFFIXES: Final = (".toml", ".list", ".lua")
+
+_log = logging.getLogger("oborona.eventlog")
+
+
+class EventRules(NamedTuple):
+    """The rules of a policy over one log."""
+
+    version: str
+    columns: Mapping[str, RuleColumn] = {}  # of all that are on, by name, in their order
+    live: tuple[str, ...] = ()  # those that a row shows
+    needed: frozenset[str] = frozenset()  # facts that they name
+    log: RuledLog | None = None
+
+    @property
+    def shadow(self) -> tuple[str, ...]:
+        """Those that are counted and shown nowhere else."""
+        return tuple(name for name in self.columns if name not in self.live)
+
+    @property
+    def persons_needed(self) -> frozenset[str]:
+        """Facts of which a batch does not have the columns without looking at the day."""
+        return frozenset(fact for fact in self.needed - OF_CHECK if "." in fact or "[" in fact)
+
+    def with_day(
+        self, rows: ir.Table, day: ir.Table, thresholds: Mapping[str, float], threshold: float
+    ) -> ir.Table:
+        """Return rows with the facts that the rules name.
+
+        Args:
+            rows: of a batch, with `place`, `abnormal`.
+            day: rows of the tables before it, as they were delivered.
+            thresholds: events of a person in a day beyond which he is abnormal, by name.
+            threshold: of all other names.
+        """
+        known = rows.mutate(id=rows.place, person_abnormal=rows.abnormal)
+        if self.log is None or not self.persons_needed:
+            return known
+        lines = {name: thresholds.get(name, threshold) for name in self.log.events}
+        # of the day only what the persons of the batch did
+        past = day.semi_join(known.filter(known.person.notnull()), "person").mutate(id=ibis.literal(-1, "int64"))
+        return with_facts(known, self.log, self.persons_needed, history=past, thresholds=lines)
+
+
+class PolicyRules:
+    """The rules of a policy for each log.
+
+    Args:
+        folders: of the policy.
+        schemas: of all logs.
+
+    Raises:
+        PolicyError: the policy can't be used.
+    """
+
+    def __init__(self, folders: PolicyFolders, schemas: Sequence[LogSchema]) -> None:
+        self._folders = folders
+        self._schemas = {schema.name: schema for schema in schemas}
+        self._cache = PolicyCache()
+        self._stamps = self._look()
+        self._rules = self._loaded()
+
+    def of(self, log: str) -> EventRules:
+        """Return the rules in force for a log."""
+        return self._rules[log]
+
+    def follow(self) -> None:
+        """Take the policy over if its files have changed."""
+        stamps = self._look()
+        if stamps == self._stamps:
+            return
+        self._stamps = stamps
+        try:
+            self._rules = self._loaded()
+        except PolicyError as error:
+            event(_log, logging.ERROR, "the last event rules stay in force", error=error)
+
+    def _look(self) -> tuple[tuple[str, int, int, int], ...]:
+        stamps = []
+        for path in self._folders.files(*_SUFFIXES):
+            found = path.stat()
+            stamps.append((str(path), found.st_mtime_ns, found.st_size, found.st_ino))
+        return tuple(stamps)
+
+    def _loaded(self) -> dict[str, EventRules]:
+        policy = load_policy(self._folders, SCHEMA, self._cache)
+        return {name: _rules(policy, schema) for name, schema in self._schemas.items()}
+
+
+def _rules(policy: Policy, schema: LogSchema) -> EventRules:
+    name = schema.name.upper()
+    rules = policy.events.by_log.get(name)
+    if rules is None:
+        return EventRules(policy.version)
+    log = policy.events.logs[name]
+    wrong = _difference(log, schema)
+    if wrong:
+        raise PolicyError(f"event log {name}: {wrong}")
+    return EventRules(
+        version=policy.version,
+        columns=compile_rules(rules, log),
+        live=live_names(rules),
+        needed=needed_facts(rules),
+        log=log,
+    )
+
+
+def _difference(log: RuledLog, schema: LogSchema) -> str:
+    """Return in what the log that rules are written for is not the one that there is."""
+    there = {column.name: EventColumnKind(column.kind.value) for column in schema.columns}
+    for column, kind in log.columns.items():
+        if column not in there:
+            return f"the policy has a column {column!r}, and the log has none"
+        if there[column] is not kind:
+            return f"column {column!r} is {kind} in the policy, and {there[column]} in the log"
+    return ""

@@ -1,0 +1,155 @@
+"""Rules of the policy over tables: what they say of persons, as the policy changes, and when it
+can't be used.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+import pytest
+
+from oborona.errors import PolicyError
+from oborona.eventlog.policy_rules import PolicyRules
+from oborona.eventlog.slots import SLOT_S, slot_name
+from oborona.policy.folders import PolicyFolders
+from tests.eventlog.worlds import CLICKS, START, CheckedLog, opened_log
+
+LOG = """
+[[event_log]]
+name    = "CLICKS"
+columns = { page = "text", amount = "number" }
+events  = ["click", "show"]
+"""
+RULES = """
+[[event_rule]]
+name = "MANY"
+log  = "CLICKS"
+when = "event == 'click' and person.day[click] > 2"
+say  = "{person.day[click]:d}"
+
+[[event_rule]]
+name = "FAST"
+log  = "CLICKS"
+when = "person.gap != none and person.gap < 2"
+say  = "fast"
+
+[[event_rule]]
+name = "PAGES"
+log  = "CLICKS"
+when = "person.distinct[page] > 1 and not duplicate"
+say  = "pages"
+mode = "shadow"
+
+[[event_rule]]
+name = "DEAR"
+log  = "CLICKS"
+when = "amount > 10 and not person.abnormal"
+say  = "dear"
+"""
+EARLIER, LATER = slot_name(START - SLOT_S), slot_name(START)
+
+
+def row(number: int, at: float, person: int | None, **more: object) -> dict[str, object]:
+    """Return an event."""
+    return {
+        "id": number, "time": int((START + at) * 1e6), "event": "click", "person": person,
+        "key": number, "page": "a", "amount": None,
+    } | more  # fmt: skip
+
+
+class RuledLog:
+    """A log that is checked by the rules of a policy."""
+
+    def __init__(self, folder: Path, log: CheckedLog, rules: PolicyRules) -> None:
+        self.file = folder / "50-events.toml"
+        self.log = log
+        self.rules = rules
+
+
+@contextmanager
+def ruled(tmp_path: Path, text: str = LOG + RULES) -> Iterator[RuledLog]:
+    """Open a log with a policy."""
+    folder = tmp_path / "policy.d"
+    folder.mkdir(exist_ok=True)
+    (folder / "50-events.toml").write_text(text)
+    rules = PolicyRules(PolicyFolders.of(folder), [CLICKS])
+    with ExitStack() as closings:
+        log = closings.enter_context(opened_log(tmp_path, rules=lambda: rules.of("clicks")))
+        yield RuledLog(folder, log, rules)
+
+
+def test_rules_know_what_a_person_did_in_earlier_tables(tmp_path: Path) -> None:
+    with ruled(tmp_path) as site:
+        site.log.deliver(EARLIER, [row(1, -200, 7), row(2, -100, 7, page="b"), row(3, -90, 8)])
+        site.log.check()
+        assert site.log.rules(EARLIER) == [[], [], []]
+        site.log.deliver(
+            LATER,
+            [
+                row(4, 0, 7, amount=50.0),
+                row(5, 1, 7),
+                row(6, 1, 8, event="show"),
+                row(7, 2, None, amount=11.0),
+                row(4, 300, 7, key=4),  # told twice, under the same id
+            ],
+        )
+        site.log.check()
+        assert site.log.rules(LATER) == [
+            ["MANY", "DEAR"],
+            ["MANY", "FAST"],
+            [],
+            ["DEAR"],
+            ["DUPLICATE", "MANY"],
+        ]
+        checked = {table.name: table.fired for table in site.log.store.checked("clicks")}
+    assert checked[LATER]["PAGES (shadow)"] == 2, "of the three of person 7 one is told twice"
+    assert checked[LATER]["MANY"] == 3
+
+
+def test_a_policy_that_changes_is_taken_over(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    with ruled(tmp_path, LOG) as site:
+        site.log.deliver(EARLIER, [row(1, -200, 7, amount=20.0)])
+        site.log.check()
+        site.rules.follow()
+        site.file.write_text(LOG + RULES)
+        site.rules.follow()
+        site.log.deliver(LATER, [row(2, 0, 7, amount=20.0)])
+        site.log.check()
+        assert (site.log.rules(EARLIER), site.log.rules(LATER)) == ([[]], [["DEAR"]])
+        with caplog.at_level(logging.ERROR, "oborona.eventlog"):
+            site.file.write_text((LOG + RULES).replace("amount > 10", "amuont > 10"))
+            site.rules.follow()
+        assert "the last event rules stay in force" in caplog.text
+        assert "amuont" in str(vars(caplog.records[-1]))
+        assert "DEAR" in site.rules.of("clicks").live
+        site.file.write_text(LOG + RULES.replace("amount > 10", "amount > 1"))
+        site.rules.follow()
+        site.log.deliver(slot_name(START + SLOT_S), [row(3, SLOT_S, 9, amount=2.0)])
+        site.log.check()
+        assert site.log.rules(slot_name(START + SLOT_S)) == [["DEAR"]]
+
+
+@pytest.mark.parametrize(
+    ("was", "becomes", "says"),
+    [
+        ('page = "text"', 'leaf = "text"', "a column 'leaf', and the log has none"),
+        ('amount = "number"', 'amount = "text"', "'amount' is text in the policy, and number"),
+    ],
+)
+def test_a_log_of_other_columns_is_refused(
+    tmp_path: Path, was: str, becomes: str, says: str
+) -> None:
+    with pytest.raises(PolicyError, match=says), ruled(tmp_path, LOG.replace(was, becomes)):
+        pass  # it has begun
+
+
+def test_a_log_without_rules_has_those_of_the_system(tmp_path: Path) -> None:
+    with ruled(tmp_path, "# nothing\n") as site:
+        site.log.deliver(EARLIER, [row(1, -200, 7), row(2, -100, 7, key=1)])
+        site.log.check()
+        assert site.log.rules(EARLIER) == [[], ["DUPLICATE"]]
