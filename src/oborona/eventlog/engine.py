@@ -67,7 +67,7 @@ class LocalEngine:
         """
         # Ibis holds columns that can't be null for another type, and files never are of it. Its own
         # tables of memory are never let go by the engine.
-        fields = [field.with_nullable(True) for field in table.schema]  # noqa: FBT003
+        fields = [field.with_nullable(True) for field in table.schema]
         self._database.register(name, table.cast(pa.schema(fields)))
         with _explained():
             return self._backend.table(name)

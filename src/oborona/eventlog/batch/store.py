@@ -76,6 +76,15 @@ class LogBatch(msgspec.Struct, frozen=True, kw_only=True):
     cpu_s: float | None = None
 
 
+class EventShare(msgspec.Struct, frozen=True, kw_only=True):
+    """The part of a checked table that belongs to one slot of event time."""
+
+    period: str
+    slot: str
+    rows: int
+    checksum: str  # of all columns
+
+
 class CheckedTable(msgspec.Struct, frozen=True, kw_only=True):
     """A table of `checked/stream/5min`."""
 
@@ -86,6 +95,7 @@ class CheckedTable(msgspec.Struct, frozen=True, kw_only=True):
     marked: int  # rows that fired a rule
     fired: Mapping[str, int]  # rows by rule
     done: float  # Unix seconds
+    shares: tuple[EventShare, ...] = ()  # by event time; `MergeBook` reads them back
 
 
 class LogStore(SharedSqliteFile):
@@ -221,6 +231,15 @@ class LogStore(SharedSqliteFile):
                         table.done,
                     )
                     for table in tables
+                ],
+            )
+            db.executemany(
+                "INSERT OR REPLACE INTO event_slot (log, period, slot, name, rows, checksum)"
+                " VALUES (?, ?, ?, ?, ?, ?)",
+                [
+                    (batch.log, share.period, share.slot, table.name, share.rows, share.checksum)
+                    for table in tables
+                    for share in table.shares
                 ],
             )
             db.execute("UPDATE batch SET done = ?, cpu_s = ? WHERE id = ?", (now, cpu_s, batch.id))
