@@ -40,6 +40,7 @@ MIGRATIONS: Final = (
             state TEXT NOT NULL,       -- met, taken, again, aside
             why TEXT NOT NULL DEFAULT '',
             broken INTEGER NOT NULL DEFAULT 0, -- rows that were left out
+            tries INTEGER NOT NULL DEFAULT 0,  -- how often it was begun to be read
             PRIMARY KEY (log, file)
         ) WITHOUT ROWID
         """,

@@ -49,6 +49,7 @@ class DroppedFile(msgspec.Struct, frozen=True, kw_only=True):
     state: DropState = DropState.MET
     why: str = ""
     broken: int = 0  # rows that were left out
+    tries: int = 0  # how often it was begun to be read
 
 
 class SourceTable(msgspec.Struct, frozen=True, kw_only=True):
@@ -287,8 +288,8 @@ class LogStore(SharedSqliteFile):
         with self.transaction() as db:
             db.execute(
                 "INSERT OR REPLACE INTO dropped_file"
-                " (log, file, size, changed, seen, name, state, why, broken)"
-                " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                " (log, file, size, changed, seen, name, state, why, broken, tries)"
+                " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
                 (log, *msgspec.structs.astuple(file)),
             )
 
@@ -304,9 +305,10 @@ class LogStore(SharedSqliteFile):
                 state=DropState(state),
                 why=why,
                 broken=broken,
+                tries=tries,
             )
-            for file, size, changed, seen, name, state, why, broken in self.rows(
-                "SELECT file, size, changed, seen, name, state, why, broken FROM dropped_file"
+            for file, size, changed, seen, name, state, why, broken, tries in self.rows(
+                "SELECT file, size, changed, seen, name, state, why, broken, tries FROM dropped_file"
                 " WHERE log = ? ORDER BY file",
                 (log,),
             )

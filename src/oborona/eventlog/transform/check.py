@@ -11,7 +11,7 @@ The day is what was remembered of earlier tables (`histories`), and the batch it
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Final, TypeAlias
 
 import ibis
@@ -21,7 +21,7 @@ DUPLICATE: Final = "DUPLICATE"
 ABNORMAL: Final = "ABNORMAL"
 SEPARATOR: Final = ","
 
-EventCondition: TypeAlias = ir.BooleanValue | ibis.Deferred
+EventCondition: TypeAlias = ibis.Deferred | Callable[[ir.Table], ir.BooleanValue]
 """A condition over the columns of a table of events."""
 
 
