@@ -11,7 +11,7 @@
 home=/opt/oborona
 command=/usr/local/bin/oborona
 units=/etc/systemd/system
-parts="oborona.service oborona.target oborona-worker.service oborona-writer.service oborona-keeper.service oborona-reader.service oborona-trainer.service oborona-intake.service oborona-flows.service oborona-queue.path oborona-queue.service oborona-hook.path oborona-hook.service"
+parts="oborona.service oborona.target oborona-worker.service oborona-writer.service oborona-keeper.service oborona-reader.service oborona-trainer.service oborona-intake.service oborona-flows.service oborona-eventlog.service oborona-queue.path oborona-queue.service oborona-hook.path oborona-hook.service"
 
 run_install() {
     umask 022 # the daemon's user reads what root installs

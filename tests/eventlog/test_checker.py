@@ -132,7 +132,7 @@ def test_rules_of_a_policy_stand_behind_those_of_the_system(tmp_path: Path) -> N
     rules = EventRules(
         "test",
         {
-            "SHARED": (ibis._.event == "share").fill_null(False),
+            "SHARED": lambda events: events.event == "share",
             "DEAR": ((ibis._.amount > 0.5) & ~ibis._.amount.isnan()).fill_null(False),
         },
         live=("SHARED", "DEAR"),

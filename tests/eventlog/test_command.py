@@ -5,7 +5,10 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import subprocess
+import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pyarrow.parquet as pq
@@ -17,6 +20,7 @@ from oborona.cli import main
 from oborona.daemon.state import prepare_state
 from oborona.eventlog.keys import EventHasher
 from oborona.eventlog.slots import SLOT_S, slot_name, slot_start
+from oborona.eventlog.tables.delta import DeliveredTable
 from oborona.feedback.events.log import EventLog
 from oborona.feedback.events.model import EventChannel, EventKind, FeedbackEvent
 from oborona.journal.journal import JournalWriter
@@ -48,7 +52,7 @@ def site(tmp_path: Path) -> Path:
     (tmp_path / "clicks").mkdir()
     (tmp_path / "eventlog.d/clicks.toml").write_text(CLICKS.format(folder=tmp_path / "clicks"))
     (tmp_path / "oborona.toml").write_text(
-        '[paths]\nstate = "state"\n[eventlog]\nenabled = true\nback_hours = 1\n'
+        '[paths]\nstate = "state"\n[eventlog]\nenabled = true\nback_hours = 1\nready_minutes = 0\n'
     )
     prepare_state(tmp_path / "state")
     return tmp_path
@@ -122,3 +126,47 @@ def test_what_was_said_and_dropped_is_checked(site: Path) -> None:
     text = oborona(site, "status").output
     assert "does not run" in text
     assert "clicks: DUPLICATE 2 (50.00%)" in text
+
+
+def test_as_a_daemon_it_checks_what_comes_and_ends_in_order(site: Path) -> None:
+    """With the system calls that its kind of process is left, and one of it alone."""
+    program = Path(sys.executable).with_name("oborona")
+    command = [str(program), "--config", str(site / "oborona.toml")]
+    daemon = subprocess.Popen([*command, "eventlog", "run"], stderr=subprocess.PIPE, text=True)
+    try:
+        lock = site / "state" / state_files.EVENT_LOG_LOCK
+        until(lambda: lock.exists() and bool(lock.read_text()))
+        second = subprocess.run(
+            [*command, "eventlog", "run", "--once"],
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+        assert second.returncode == 78
+        assert f"(pid {daemon.pid}" in second.stderr
+        at = slot_start(time.time())
+        line = {"click": "1", "at": at, "action": "click", "user": "bob", "page": "/"}
+        dropped = site / "clicks" / f"{slot_name(at)}.jsonl"
+        dropped.write_text(json.dumps(line))
+        os.utime(dropped, (at - 60, at - 60))
+        checked = site / f"state/eventlog/clicks/checked/stream/5min/{slot_name(at)}.parquet"
+        until(checked.exists)
+        day = DeliveredTable(site / "state/eventlog/clicks/checked/1d", "date")
+        until(lambda: sum(day.counts().values()) == 1)
+        assert f"runs (pid {daemon.pid})" in oborona(site, "status").output
+        daemon.terminate()
+        _, errors = daemon.communicate(timeout=60)
+    finally:
+        daemon.kill()
+        daemon.wait()
+    assert daemon.returncode == 0, errors
+    assert "not allowed" not in errors, errors
+
+
+def until(there: Callable[[], bool], patience_s: float = 60.0) -> None:
+    """Wait for something to be so."""
+    end = time.monotonic() + patience_s
+    while not there():
+        assert time.monotonic() < end
+        time.sleep(0.1)

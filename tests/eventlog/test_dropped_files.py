@@ -51,7 +51,11 @@ class DropFolder:
         self.now = NOW
         self.store = closings.enter_context(LogStore(state / "eventlog.db"))
         self.folder = LogFolder(state / "logs", "clicks")
-        self.files = DroppedFiles(
+        self.files = self.made()
+
+    def made(self) -> DroppedFiles:
+        """Return what takes files, as a process that has just begun has it."""
+        return DroppedFiles(
             self.log,
             self.folder,
             self.store,
@@ -298,6 +302,54 @@ def test_a_file_is_taken_once_and_again_only_when_it_changed(drops: DropFolder) 
     assert len(drops.store.sources("clicks")) == 1
     drops.drop(f"{after.name}.csv", lines(record(1)))
     assert drops.take()[f"{after.name}.csv"].state is DropState.ASIDE
+
+
+def test_a_file_that_ends_the_process_is_set_aside_in_the_end(
+    drops: DropFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def killed(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    drops.drop("a.jsonl", lines(record()))
+    drops.drop("b.jsonl", lines(record()))
+    read = DroppedFiles._read
+    monkeypatch.setattr(
+        DroppedFiles,
+        "_read",
+        lambda self, path, name: killed() if path.name == "a.jsonl" else read(self, path, name),
+    )
+    for _ in range(3):
+        drops.files = drops.made()
+        with pytest.raises(KeyboardInterrupt):
+            drops.files.step()
+    drops.files = drops.made()
+    found = drops.take()
+    assert (found["a.jsonl"].state, found["b.jsonl"].state) == (DropState.ASIDE, DropState.TAKEN)
+    assert found["a.jsonl"].why == "the process ended 3 times while it read it"
+
+
+def test_a_file_that_waits_for_room_is_taken_in_the_end(
+    drops: DropFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object) -> None:
+        raise StoreError("No space left on device")
+
+    drops.drop("a.jsonl", lines(record()))
+    monkeypatch.setattr("oborona.eventlog.export.dropped_files.write_table", full)
+    for _ in range(9):
+        with pytest.raises(StoreError):
+            drops.files.step()
+    monkeypatch.undo()
+    assert drops.take()["a.jsonl"].state is DropState.TAKEN
+
+
+def test_a_large_file_is_one_table_in_its_order(
+    drops: DropFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("oborona.eventlog.export.dropped_files.AT_ONCE", 7)
+    drops.drop(f"{SLOT}.jsonl", lines(*(record(n) for n in range(30))))
+    drops.take()
+    assert [row["id"] for row in drops.rows(SLOT)] == [f"c{n}" for n in range(30)]
 
 
 def test_what_is_being_written_is_let_lie(drops: DropFolder) -> None:

@@ -1,6 +1,8 @@
 """Which way imports point: never back, and pure packages touch no socket, file, clock or logger."""
 
 import ast
+import subprocess
+import sys
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -45,7 +47,7 @@ MAY_IMPORT = {
         "telemetry",
     }
     | {"toml", "resolver", "journal", "feedback", "recheck", "stores", "doors", "milter"}
-    | {"session"},
+    | {"session", "eventlog"},
     "cli": PURE_ROOMS
     | {"toml", "policy", "config", "telemetry", "resolver", "journal", "feedback", "recheck"}
     | {"stores", "doors", "milter", "session", "daemon", "counter_load", "accounts"}
@@ -231,3 +233,13 @@ def test_folders_of_a_room_share_its_seam_alone(room: str) -> None:
                 assert part in shared | {folder}, f"{path} imports {part}"
                 used.add(part)
         assert shared - used == set(), f"{folder}: take them out, nobody needs them"
+
+
+def test_the_daemon_loads_no_packages_of_event_logs() -> None:
+    """They are an extra, and weigh more than a worker: the process of event logs loads them."""
+    heavy = {"deltalake", "duckdb", "ibis", "pyarrow"}
+    program = (
+        "import sys, oborona.daemon.serve, oborona.daemon.worker, oborona.cli.processes\n"
+        f"assert not {heavy} & set(sys.modules), {heavy} & set(sys.modules)"
+    )
+    subprocess.run([sys.executable, "-c", program], check=True, cwd=ROOT, timeout=60)

@@ -35,7 +35,11 @@ OF_THE_INTAKE = {
 }  # where its sockets and its spool lie
 LISTENING = {"oborona", "oborona-worker", "oborona-intake"}
 # measured, with two workers
-IDLE_MIB = dict.fromkeys(NAMES, 120) | {"oborona": 280, "oborona-worker": 200}
+IDLE_MIB = dict.fromkeys(NAMES, 120) | {
+    "oborona": 280,
+    "oborona-worker": 200,
+    "oborona-eventlog": 200,
+}
 THREADS = 40  # of one process at most: asyncio's pool has 32
 EXPOSURE = 10  # tenths: 1.0
 EXPOSURE_OF_ROOT = 30
@@ -78,6 +82,7 @@ def test_there_is_a_unit_for_each_process_and_one_for_all() -> None:
         "oborona-trainer": [f"{PROGRAM} trainer"],
         "oborona-intake": [f"{PROGRAM} intake"],
         "oborona-flows": [f"{PROGRAM} flows run"],
+        "oborona-eventlog": [f"{PROGRAM} eventlog run"],
     }
 
 
@@ -158,6 +163,7 @@ NETWORK = {
         ("oborona-writer", "oborona-trainer"),
         ("oborona-worker", "oborona-intake"),
         ("oborona-keeper", "oborona-flows"),
+        ("oborona-trainer", "oborona-eventlog"),
     ],
 )
 def test_units_of_a_kind_are_confined_alike(one: str, other: str) -> None:
@@ -224,7 +230,8 @@ def test_all_in_one_and_one_by_one_never_run_together() -> None:
     assert set(values(ROOT / "systemd/oborona.target", "Wants")[0].split()) == {
         f"{name}.service"
         for name in parts
-        if name not in ("oborona-intake", "oborona-flows")  # for those who set them up
+        # for those who set them up
+        if name not in ("oborona-intake", "oborona-flows", "oborona-eventlog")
     }
 
 

@@ -13,6 +13,7 @@ import click
 from oborona.cli.context import CliContext, pass_cli_context
 from oborona.cli.next_steps import what_next
 from oborona.config import ListenSettings, UnixAddress
+from oborona.daemon.event_logs import check_event_logs
 from oborona.daemon.flows.process import check_flows
 from oborona.daemon.listeners import open_doors
 from oborona.daemon.serve import ProcessRole, run
@@ -24,7 +25,7 @@ from oborona.errors import ConfigError
 @pass_cli_context
 def serve(context: CliContext) -> None:
     """Run the whole daemon until SIGTERM: workers, writer (counters), keeper (journal and recheck),
-    image reader, trainer, intake (reports) and flows, as far as the settings want them.
+    image reader, trainer, intake (reports), flows and event logs, as far as the settings want them.
 
     SIGHUP reads the policy again; so does every change of a policy file. A second SIGTERM stops at
     once.
@@ -84,6 +85,12 @@ def run_flows(context: CliContext) -> None:
     """Run the process that counts flows of SMTP alone (`oborona flows run`)."""
     check_flows(context.loaded.settings)
     _run(context, (ProcessRole.FLOWS,))
+
+
+def run_event_logs(context: CliContext) -> None:
+    """Run the process of event logs alone (`oborona eventlog run`)."""
+    check_event_logs(context.loaded.settings)
+    _run(context, (ProcessRole.EVENT_LOGS,))
 
 
 def _run(context: CliContext, roles: Collection[ProcessRole]) -> None:

@@ -55,6 +55,24 @@ class EventLogSettings(msgspec.Struct, frozen=True, kw_only=True):
             description="Rows that a file of others may have; one with more is set aside.",
         ),
     ] = 2_000_000
+    ready_minutes: Annotated[
+        float,
+        Meta(
+            ge=0,
+            le=10_080,
+            description="A half hour or a day of events is delivered, or added to, when no table "
+            "has brought anything of it for so long.",
+        ),
+    ] = 60.0
+    keep_days: Annotated[
+        float,
+        Meta(
+            ge=0,
+            le=36_500,
+            description="Tables of days older than this are removed; 0: none. Those of five minutes "
+            "stay two days, those of half hours three.",
+        ),
+    ] = 0.0
     memory_mib: Annotated[
         int,
         Meta(

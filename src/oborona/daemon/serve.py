@@ -1,5 +1,5 @@
 """The processes of the service, put together: what `oborona serve`, `worker`, `writer`, `keeper`,
-`reader`, `trainer`, `intake` and `flows run` run.
+`reader`, `trainer`, `intake`, `flows run` and `eventlog run` run.
 
     settings and policy are read and checked → state folder and secret → locks → counters → sockets
     → policy in force → one supervisor
@@ -28,7 +28,7 @@ from typing import Final
 from oborona import lock, state_files
 from oborona.config import ListenSettings, LoadedSettings
 from oborona.config.load import DEFAULT
-from oborona.daemon import last_trouble, sockets
+from oborona.daemon import event_logs, last_trouble, sockets
 from oborona.daemon.confinement.kinds import ProcessKind
 from oborona.daemon.confinement.memory import keep_memory_private
 from oborona.daemon.exporter import process as exporter
@@ -82,6 +82,7 @@ class ProcessRole(StrEnum):
     TRAINER = "trainer"
     INTAKE = "intake"
     FLOWS = "flows"
+    EVENT_LOGS = "eventlog"
 
 
 def run(
@@ -138,6 +139,9 @@ def _run(
         if follows := ProcessRole.FLOWS in roles and loaded.settings.flows.source != "off":
             flows.check_flows(loaded.settings)
             locks.enter_context(lock.hold(state / state_files.FLOWS_LOCK, "oborona flows"))
+        if logs := ProcessRole.EVENT_LOGS in roles and loaded.settings.eventlog.enabled:
+            event_logs.check_event_logs(loaded.settings)
+            locks.enter_context(lock.hold(state / state_files.EVENT_LOG_LOCK, "oborona eventlog"))
         check_counters(loaded, writes=ProcessRole.WRITER in roles)
         jobs: list[ProcessJob] = []
         suspects: DeathSuspects | None = None
@@ -208,6 +212,14 @@ def _run(
                     name="flows",
                     run=partial(flows.run, loaded.settings, state),
                     kind=ProcessKind.FLOW_ASKER if asks else ProcessKind.FLOWS,
+                )
+            )
+        if logs:
+            jobs.append(
+                beside(
+                    name="eventlog",
+                    run=partial(event_logs.run, loaded.settings, state),
+                    kind=ProcessKind.EVENT_LOGS,
                 )
             )
         if ProcessRole.KEEPER in roles:

@@ -2,6 +2,7 @@
 
     LOG/stream/5min/NAME.parquet           as the source gives it
     LOG/checked/stream/5min/NAME.parquet   the same rows with the rules that they fired
+    LOG/checked/30min/, LOG/checked/1d/    the same rows by the time of events: Delta tables
     LOG/history/keys/NAME.parquet          what is remembered of that table for a day
     LOG/history/counts/NAME.parquet
     LOG/aside/NAME.jsonl                   rows that can't be used, each with the reason
@@ -11,6 +12,8 @@ A file whose name begins with a point is one that is being written.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
@@ -38,11 +41,10 @@ class LogFolder:
         self._keys = self.path / "history" / "keys"
         self._counts = self.path / "history" / "counts"
         self._aside = self.path / "aside"
-        try:
-            for folder in (self._stream, self._checked, self._keys, self._counts, self._aside):
+        self._all = (self._stream, self._checked, self._keys, self._counts, self._aside)
+        with _told(self.path):
+            for folder in self._all:
                 folder.mkdir(mode=MODE, parents=True, exist_ok=True)
-        except OSError as error:
-            raise StoreError(f"{self.path}: {error.strerror}") from error
 
     def source(self, table: str) -> Path:
         """Return where a table is before it is checked."""
@@ -51,6 +53,30 @@ class LogFolder:
     def checked(self, table: str) -> Path:
         """Return where a table is when it is checked."""
         return self._checked / (table + SUFFIX)
+
+    def delivered(self, period: str) -> Path:
+        """Return where the table of a period of event time is."""
+        return self.path / "checked" / period
+
+    def tables(self) -> list[str]:
+        """Return the names of the tables of five minutes that are there, in order.
+
+        Raises:
+            StoreError: the folder can't be read.
+        """
+        with _told(self.path):
+            return sorted(path.stem for path in self._stream.iterdir() if path.suffix == SUFFIX)
+
+    def remove(self, table: str) -> None:
+        """Remove a table of five minutes, as it came and as it was checked.
+
+        Raises:
+            StoreError: it can't be removed.
+        """
+        with _told(self.path):
+            self.checked(table).unlink(missing_ok=True)
+            self.aside(table).unlink(missing_ok=True)
+            self.source(table).unlink(missing_ok=True)
 
     def keys(self, table: str) -> Path:
         """Return where it is remembered what a table's events said."""
@@ -70,11 +96,10 @@ class LogFolder:
         Raises:
             StoreError: it can't be removed.
         """
-        try:
-            for path in self.path.rglob(".*"):
-                path.unlink()
-        except OSError as error:
-            raise StoreError(f"{self.path}: {error.strerror}") from error
+        with _told(self.path):
+            for folder in self._all:
+                for path in folder.glob(".*"):
+                    path.unlink()
 
     def forget(self, before: str) -> None:
         """Remove what is remembered of tables before a slot.
@@ -85,10 +110,16 @@ class LogFolder:
         Raises:
             StoreError: it can't be removed.
         """
-        try:
+        with _told(self.path):
             for folder in (self._keys, self._counts):
                 for path in folder.iterdir():
                     if path.name < before:
                         path.unlink()
-        except OSError as error:
-            raise StoreError(f"{self.path}: {error.strerror}") from error
+
+
+@contextmanager
+def _told(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise StoreError(f"{path}: {error.strerror}") from error

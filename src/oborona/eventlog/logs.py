@@ -23,6 +23,8 @@ from oborona.eventlog.export.messages import MessageLog
 from oborona.eventlog.export.own_log import OwnLog
 from oborona.eventlog.folder import LogFolder
 from oborona.eventlog.keys import EventHasher
+from oborona.eventlog.merge.merger import LogMerger
+from oborona.eventlog.merge.retention import LogRetention
 from oborona.eventlog.policy_rules import PolicyRules
 from oborona.eventlog.schema import LogSchema
 from oborona.policy.folders import PolicyFolders
@@ -35,23 +37,23 @@ OWN: Final[tuple[tuple[type[OwnLog], str], ...]] = (
 """Logs of our own, each with the store that it follows."""
 OWN_NAMES: Final = frozenset(log.schema.name for log, _ in OWN)
 HOUR_S: Final = 3600.0
+MINUTE_S: Final = 60.0
 
 _log = logging.getLogger("oborona.eventlog")
 
 
-class TableSource(Protocol):
-    """What makes the tables of a log."""
+class LogStep(Protocol):
+    """Work on a log, a little at a time."""
 
     def step(self) -> bool:
-        """Make one table; return whether there was one to make."""
+        """Do a little; return whether there was something to do."""
 
 
 class WorkedLog(NamedTuple):
     """A log with what works on it."""
 
     name: str
-    source: TableSource
-    checker: LogChecker
+    steps: Sequence[LogStep]  # in the order in which each is taken while there is something to do
 
 
 class EventLogs:
@@ -69,10 +71,10 @@ class EventLogs:
         """What keeps a log from being worked on, by its name."""
 
     def step(self, go_on: Callable[[], bool]) -> bool:
-        """Make and check the tables that are due; return whether there were any.
+        """Make, check and merge the tables that are due; return whether there were any.
 
         Args:
-            go_on: asked before each table and each batch.
+            go_on: asked before each step.
 
         Raises:
             StoreVersion: a store was written by a newer Oborona.
@@ -84,10 +86,9 @@ class EventLogs:
     def _step(self, log: WorkedLog, go_on: Callable[[], bool]) -> bool:
         worked = False
         try:
-            while go_on() and log.source.step():
-                worked = True
-            while go_on() and log.checker.step():
-                worked = True
+            for part in log.steps:
+                while go_on() and part.step():
+                    worked = True
         except StoreVersion:
             raise
         except OboronaError as error:
@@ -152,7 +153,7 @@ def open_logs(
         )
     )
 
-    def worked(schema: LogSchema, source: Callable[[LogFolder], TableSource]) -> WorkedLog:
+    def worked(schema: LogSchema, source: Callable[[LogFolder], LogStep]) -> WorkedLog:
         folder = LogFolder(root, schema.name)
         folder.sweep()
         checker = LogChecker(
@@ -164,7 +165,17 @@ def open_logs(
             most=settings.eventlog.batch_tables,
             clock=clock,
         )
-        return WorkedLog(schema.name, source(folder), checker)
+        merger = LogMerger(
+            schema.name,
+            folder,
+            store,
+            ready_s=settings.eventlog.ready_minutes * MINUTE_S,
+            clock=clock,
+        )
+        retention = LogRetention(
+            schema.name, folder, store, keep_days=settings.eventlog.keep_days, clock=clock
+        )
+        return WorkedLog(schema.name, (source(folder), checker, merger, retention))
 
     def exported(log: OwnLog) -> WorkedLog:
         back_s = settings.eventlog.back_hours * HOUR_S

@@ -66,7 +66,9 @@ class EventRules(NamedTuple):
             return known
         lines = {name: thresholds.get(name, threshold) for name in self.log.events}
         # of the day only what the persons of the batch did
-        past = day.semi_join(known.filter(known.person.notnull()), "person").mutate(id=ibis.literal(-1, "int64"))
+        past = day.semi_join(known.filter(known.person.notnull()), "person").mutate(
+            id=ibis.literal(-1, "int64")
+        )
         return with_facts(known, self.log, self.persons_needed, history=past, thresholds=lines)
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Iterator
-from importlib.util import find_spec
 from typing import Any, Final
 
 import click
@@ -15,15 +14,11 @@ from oborona import lock, state_files
 from oborona.cli.context import CliContext, pass_cli_context
 from oborona.cli.output import echo, echo_json
 from oborona.cli.terminal import Terminal, plain
-from oborona.errors import ConfigError
+from oborona.daemon.event_logs import check_event_logs, check_packages
 from oborona.stores.policy_folders import policy_folders
+from oborona.telemetry.log import LogFormat, set_up
 
 DAY_S: Final = 86_400.0
-NEEDED: Final = ("deltalake", "duckdb", "ibis", "pyarrow")
-MISSING: Final = (
-    "event logs need the extra `eventlog` of the package, of which {} is missing: "
-    "pip install 'oborona[eventlog]'"
-)
 
 
 @click.group()
@@ -36,15 +31,18 @@ def eventlog() -> None:
 @pass_cli_context
 def run(context: CliContext, once: bool) -> None:
     """Run the process that exports and checks event logs, and nothing else, until SIGTERM."""
-    _check_extra()
+    if not once:
+        from oborona.cli import processes  # noqa: PLC0415 - what the daemon is made of
+
+        processes.run_event_logs(context)
+        return
+    settings = context.loaded.settings
+    check_event_logs(settings)
     from oborona.eventlog import process  # noqa: PLC0415 - the engine takes a second to load
 
-    settings = context.loaded.settings
-    if not settings.eventlog.enabled:
-        raise ConfigError("eventlog.enabled is false: there is nothing to run")
-    click.get_current_context().exit(
-        process.run(settings, context.state, policy_folders(settings.paths), once=once)
-    )
+    set_up(LogFormat(settings.log.format), settings.log.level.upper())
+    with lock.hold(context.state / state_files.EVENT_LOG_LOCK, "oborona eventlog run --once"):
+        process.run_once(settings, context.state, policy_folders(settings.paths))
 
 
 @eventlog.command()
@@ -52,7 +50,7 @@ def run(context: CliContext, once: bool) -> None:
 @pass_cli_context
 def status(context: CliContext, as_json: bool) -> None:
     """Show the last day of each log: tables, delay, rows, which rules fired, what was set aside."""
-    _check_extra()
+    check_packages()
     rows = list(_logs(context))
     if as_json:
         for row in rows:
@@ -67,12 +65,6 @@ def status(context: CliContext, as_json: bool) -> None:
             echo(f"{row['log']}: {rule} {count} ({count / max(row['rows'], 1):.2%})")
         for aside in row["aside"]:
             echo(f"{row['log']}: set aside {plain(aside['name'])}: {plain(aside['why'])}")
-
-
-def _check_extra() -> None:
-    missing = [name for name in NEEDED if find_spec(name) is None]
-    if missing:
-        raise ConfigError(MISSING.format(", ".join(missing)))
 
 
 def _logs(context: CliContext) -> Iterator[dict[str, Any]]:

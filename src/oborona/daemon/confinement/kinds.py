@@ -108,6 +108,7 @@ class ProcessKind(enum.StrEnum):
     FINAL_TRAINER = "final trainer"
     FLOWS = "flows"
     FLOW_ASKER = "flow asker"
+    EVENT_LOGS = "event logs"
 
 
 _HERE: Final = (socket.AF_UNIX,)
@@ -125,6 +126,7 @@ _FAMILIES: Final[dict[ProcessKind, tuple[int, ...]]] = {
     ProcessKind.FINAL_TRAINER: _HERE,
     ProcessKind.FLOWS: _HERE,
     ProcessKind.FLOW_ASKER: _ANYWHERE,  # ClickHouse
+    ProcessKind.EVENT_LOGS: _HERE,
 }
 STARTS_PROGRAMS: Final = frozenset(
     {ProcessKind.READER, ProcessKind.FINAL_TRAINER, ProcessKind.FLOWS}

@@ -10,17 +10,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from oborona.eventlog.periods import moments
 from oborona.eventlog.schema import RULES
-from oborona.eventlog.slots import DAY_S, SLOT_S, delivered_at
 from oborona.eventlog.transform.check import SEPARATOR
 
-NEVER: Final = 1 << 62
-"""The moment of an event whose time can't be right: behind all others, so that it makes no other
-event a duplicate.
-"""
 SHADOW: Final = " (shadow)"  # behind the name of a rule that marks nothing
-_FIRST_S: Final = 946_684_800  # 2000: no log has earlier events
-_MICRO: Final = 1_000_000
 
 
 def batch_rows(tables: Mapping[str, pa.Table]) -> pa.Table:
@@ -30,19 +24,11 @@ def batch_rows(tables: Mapping[str, pa.Table]) -> pa.Table:
         tables: by name, in the order of delivery.
     """
     rows = pa.concat_tables(
-        table.append_column("moment", _moments(table, name)) for name, table in tables.items()
+        table.append_column("moment", moments(table, name)) for name, table in tables.items()
     )
     rows = rows.append_column("place", pa.array(np.arange(rows.num_rows, dtype=np.int64)))
     numbers = np.repeat(np.arange(len(tables)), [table.num_rows for table in tables.values()])
     return rows.append_column("table", pa.array(numbers, pa.int64()))
-
-
-def _moments(table: pa.Table, name: str) -> pa.ChunkedArray:
-    """Return the time of each row in microseconds; `NEVER` where it can't be right."""
-    last = (delivered_at(name) + SLOT_S + DAY_S) * _MICRO
-    moments = pc.fill_null(table.column("time").cast(pa.int64()), NEVER)
-    right = pc.and_(pc.greater_equal(moments, _FIRST_S * _MICRO), pc.less_equal(moments, last))
-    return pc.if_else(right, moments, NEVER)
 
 
 def by_table(tables: Iterable[str], rows: pa.Table) -> Iterator[tuple[str, pa.Table]]:

@@ -25,13 +25,14 @@ from typing import Final
 import pyarrow as pa
 
 from oborona.eventlog.batch.rows import batch_rows, by_table, rule_counts, shadow_counts, with_rules
-from oborona.eventlog.batch.store import OTHERS, CheckedTable, LogBatch, LogStore
+from oborona.eventlog.batch.store import OTHERS, CheckedTable, EventShare, LogBatch, LogStore
 from oborona.eventlog.engine import EngineMemoryError, LocalEngine
 from oborona.eventlog.folder import LogFolder
+from oborona.eventlog.periods import PERIODS, shares
 from oborona.eventlog.policy_rules import EventRules
 from oborona.eventlog.schema import LogSchema
 from oborona.eventlog.slots import DAY_S, SLOT_S, delivered_at, slot_name
-from oborona.eventlog.tables.checksum import checksum_text
+from oborona.eventlog.tables.checksum import checksum_text, digits
 from oborona.eventlog.tables.parquet import (
     TableDamaged,
     read_table,
@@ -238,9 +239,23 @@ class LogChecker:
                     marked=marked,
                     fired=counts | shadow[name],
                     done=self._clock(),
+                    shares=_shares(table, name),
                 )
             )
         return done
+
+
+def _shares(table: pa.Table, name: str) -> tuple[EventShare, ...]:
+    return tuple(
+        EventShare(
+            period=period.name,
+            slot=share.slot,
+            rows=share.rows,
+            checksum=digits(share.checksum),
+        )
+        for period in PERIODS
+        for share in shares(table, name, period)
+    )
 
 
 def _day_before(tables: Collection[str]) -> str:

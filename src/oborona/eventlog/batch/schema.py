@@ -5,6 +5,8 @@
     source_table   tables of `stream/5min`, each with its rows and their checksum
     batch          tables that were checked together, with all that their rules hang on
     checked_table  the same tables with the rules that they fired
+    event_slot     which rows of them belong to which half hour and day of event time
+    merge          what was appended to the tables by event time, each time in one commit
 
 WAL with synchronous=FULL: a table that is written down was on the disk before.
 """
@@ -38,6 +40,7 @@ MIGRATIONS: Final = (
             state TEXT NOT NULL,       -- met, taken, again, aside
             why TEXT NOT NULL DEFAULT '',
             broken INTEGER NOT NULL DEFAULT 0, -- rows that were left out
+            tries INTEGER NOT NULL DEFAULT 0,  -- how often it was begun to be read
             PRIMARY KEY (log, file)
         ) WITHOUT ROWID
         """,
@@ -81,6 +84,31 @@ MIGRATIONS: Final = (
         ) WITHOUT ROWID
         """,
         "CREATE INDEX checked_table_batch ON checked_table (batch)",
+        """
+        CREATE TABLE event_slot (
+            log TEXT NOT NULL,
+            period TEXT NOT NULL,      -- 30min, 1d
+            slot TEXT NOT NULL,        -- of event time, or unknown
+            name TEXT NOT NULL,        -- of the checked table that has rows of it
+            rows INTEGER NOT NULL,
+            checksum TEXT NOT NULL,    -- of all columns, 16 hexadecimal digits
+            merge INTEGER,             -- merge.id; NULL = not merged yet
+            PRIMARY KEY (log, period, slot, name)
+        ) WITHOUT ROWID
+        """,
+        "CREATE INDEX event_slot_open ON event_slot (log, period) WHERE merge IS NULL",
+        """
+        CREATE TABLE merge (
+            id INTEGER PRIMARY KEY AUTOINCREMENT,
+            log TEXT NOT NULL,
+            period TEXT NOT NULL,
+            slots TEXT NOT NULL,       -- JSON: slots, each with the tables that are merged into it
+            begun REAL NOT NULL,       -- Unix seconds
+            done REAL,                 -- NULL = not yet
+            rows INTEGER NOT NULL DEFAULT 0,
+            repaired TEXT NOT NULL DEFAULT '[]' -- JSON: slots that were written anew
+        )
+        """,
     ),
 )
 SHARED: Final = SqliteFileKind(

@@ -49,6 +49,7 @@ class DroppedFile(msgspec.Struct, frozen=True, kw_only=True):
     state: DropState = DropState.MET
     why: str = ""
     broken: int = 0  # rows that were left out
+    tries: int = 0  # how often it was begun to be read
 
 
 class SourceTable(msgspec.Struct, frozen=True, kw_only=True):
@@ -76,6 +77,15 @@ class LogBatch(msgspec.Struct, frozen=True, kw_only=True):
     cpu_s: float | None = None
 
 
+class EventShare(msgspec.Struct, frozen=True, kw_only=True):
+    """The part of a checked table that belongs to one slot of event time."""
+
+    period: str
+    slot: str
+    rows: int
+    checksum: str  # of all columns
+
+
 class CheckedTable(msgspec.Struct, frozen=True, kw_only=True):
     """A table of `checked/stream/5min`."""
 
@@ -86,6 +96,7 @@ class CheckedTable(msgspec.Struct, frozen=True, kw_only=True):
     marked: int  # rows that fired a rule
     fired: Mapping[str, int]  # rows by rule
     done: float  # Unix seconds
+    shares: tuple[EventShare, ...] = ()  # by event time; `MergeBook` reads them back
 
 
 class LogStore(SharedSqliteFile):
@@ -223,6 +234,15 @@ class LogStore(SharedSqliteFile):
                     for table in tables
                 ],
             )
+            db.executemany(
+                "INSERT OR REPLACE INTO event_slot (log, period, slot, name, rows, checksum)"
+                " VALUES (?, ?, ?, ?, ?, ?)",
+                [
+                    (batch.log, share.period, share.slot, table.name, share.rows, share.checksum)
+                    for table in tables
+                    for share in table.shares
+                ],
+            )
             db.execute("UPDATE batch SET done = ?, cpu_s = ? WHERE id = ?", (now, cpu_s, batch.id))
 
     def drop(self, batch: LogBatch, aside: Mapping[str, str], now: float) -> None:
@@ -268,8 +288,8 @@ class LogStore(SharedSqliteFile):
         with self.transaction() as db:
             db.execute(
                 "INSERT OR REPLACE INTO dropped_file"
-                " (log, file, size, changed, seen, name, state, why, broken)"
-                " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                " (log, file, size, changed, seen, name, state, why, broken, tries)"
+                " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
                 (log, *msgspec.structs.astuple(file)),
             )
 
@@ -285,9 +305,10 @@ class LogStore(SharedSqliteFile):
                 state=DropState(state),
                 why=why,
                 broken=broken,
+                tries=tries,
             )
-            for file, size, changed, seen, name, state, why, broken in self.rows(
-                "SELECT file, size, changed, seen, name, state, why, broken FROM dropped_file"
+            for file, size, changed, seen, name, state, why, broken, tries in self.rows(
+                "SELECT file, size, changed, seen, name, state, why, broken, tries FROM dropped_file"
                 " WHERE log = ? ORDER BY file",
                 (log,),
             )

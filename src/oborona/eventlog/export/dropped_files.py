@@ -7,8 +7,8 @@ A file is given under a name that begins with a point, and renamed when it is wh
 changed within the last seconds is let lie. A file whose name is that of a slot (or of a slot, a
 point and a word) gives its table this name; any other the slot in which it was met. It stays where
 it is. The same file again, with the same rows, is no second table; with others it is set aside, as
-is one that can't be read. Of a file that can be read rows that can't be used are left out, each
-with its reason in `aside`.
+is one that can't be read, or over which the process ended three times. Of a file that can be read
+rows that can't be used are left out, each with its reason in `aside`.
 """
 
 from __future__ import annotations
@@ -40,6 +40,9 @@ from oborona.telemetry.log import event
 
 SETTLE_S: Final = 5.0
 """A file that changed within so many seconds may be half written."""
+MOST_TRIES: Final = 3
+"""A file over which the process ended so often is what ends it."""
+AT_ONCE: Final = 20_000  # rows as Python has them, ten times as large as in a table
 _WORD: Final = re.compile(r"[^A-Za-z0-9_-]+")
 _LONGEST: Final = 80
 
@@ -74,6 +77,7 @@ class DroppedFiles:
         self._hasher = hasher
         self._most_rows = most_rows
         self._clock = clock
+        self._begun = set[str]()
 
     def step(self) -> bool:
         """Take the first file that is new; return whether there was one.
@@ -86,9 +90,10 @@ class DroppedFiles:
             before = known.get(_shown(path.name))
             file = self._new(path, before)
             if file is not None:
-                if file != before:
-                    self._store.note_file(self.log.schema.name, file)
+                self._store.note_file(self.log.schema.name, file)
+                self._begun.add(path.name)
                 self._take(path, file)
+                self._begun.discard(path.name)
                 return True
         return False
 
@@ -115,16 +120,22 @@ class DroppedFiles:
         if before is None:
             name = _table_name(path, now)
             shown = _shown(path.name)
-            return DroppedFile(file=shown, size=size, changed=changed, seen=now, name=name)
+            return DroppedFile(file=shown, size=size, changed=changed, seen=now, name=name, tries=1)
         if (before.size, before.changed) == (size, changed):
-            return before if before.state is DropState.MET else None
+            if before.state is not DropState.MET:
+                return None
+            again = path.name in self._begun  # and this process is there yet
+            return msgspec.structs.replace(before, tries=before.tries + (not again))
         return msgspec.structs.replace(
-            before, size=size, changed=changed, state=DropState.MET, why="", broken=0
+            before, size=size, changed=changed, state=DropState.MET, why="", broken=0, tries=1
         )
 
     def _take(self, path: Path, file: DroppedFile) -> None:
         """Make a table of a file; write down what became of it."""
         log = self.log.schema.name
+        if file.tries > MOST_TRIES:
+            self._set_aside(file, f"the process ended {MOST_TRIES} times while it read it")
+            return
         try:
             table, broken = self._read(path, file.name)
         except UnreadableFile as error:
@@ -173,7 +184,9 @@ class DroppedFiles:
         """Return the rows of a file, and why others can't be used, as JSON lines."""
         if delivered_at(name) > self._clock() + DAY_S:
             raise UnreadableFile("its name is that of a slot more than a day ahead")
+        schema = self.log.schema
         shaper = RecordShaper(self.log, self._hasher, name)
+        parts = [event_table([], schema)]
         rows: list[EventRow] = []
         broken: list[bytes] = []
         records = read_records(path, tuple(self.log.source), self._most_rows)
@@ -183,10 +196,15 @@ class DroppedFiles:
             except BrokenRecord as error:
                 why = {"record": number, "why": _shown(str(error))}
                 broken.append(msgspec.json.encode(why) + b"\n")
-        if broken and not rows:
+            if len(rows) == AT_ONCE:
+                parts.append(event_table(rows, schema))
+                rows.clear()
+        parts.append(event_table(rows, schema))
+        table = pa.concat_tables(parts)
+        if broken and not table.num_rows:
             first = broken[0].decode()[:300].strip()
             raise UnreadableFile(f"none of its {len(broken)} records can be used: {first}")
-        return event_table(rows, self.log.schema), broken
+        return table, broken
 
 
 def _shown(text: str) -> str:

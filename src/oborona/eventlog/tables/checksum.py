@@ -8,6 +8,7 @@ faults, not against people: the hash is not keyed.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Final
 
 import numpy as np
@@ -17,6 +18,7 @@ import pyarrow.compute as pc
 import xxhash
 
 Hashes = npt.NDArray[np.uint64]
+_LARGEST: Final = (1 << 64) - 1
 _NULL: Final = np.uint64(0x6E756C6C)
 _ONE: Final = np.uint64(0x9E3779B97F4A7C15)
 _TWO: Final = np.uint64(0xBF58476D1CE4E5B9)
@@ -30,7 +32,17 @@ def checksum(table: pa.Table) -> int:
 
 def checksum_text(table: pa.Table) -> str:
     """Return the checksum of a table as 16 hexadecimal digits."""
-    return f"{checksum(table):016x}"
+    return digits(checksum(table))
+
+
+def digits(total: int) -> str:
+    """Return a checksum as 16 hexadecimal digits."""
+    return f"{total:016x}"
+
+
+def added(totals: Iterable[str]) -> str:
+    """Return the checksum of the rows of several tables, all as digits."""
+    return digits(sum(int(total, 16) for total in totals) & _LARGEST)
 
 
 def row_hashes(table: pa.Table) -> Hashes:

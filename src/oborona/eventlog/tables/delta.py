@@ -1,0 +1,141 @@
+"""A table that others read while it is written: Delta Lake, by delta-rs.
+
+Who reads it sees a whole version or the one before. There is one writer: on a local file system
+nothing keeps two apart, but the lock of the process of event logs.
+
+delta-rs takes a repeated application transaction and doubles its rows: what was appended under a
+number is looked up before anything is.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from deltalake import CommitProperties, DeltaTable, Transaction, write_deltalake
+from deltalake.exceptions import DeltaError
+
+from oborona.errors import StoreError
+
+APPLICATION: Final = "oborona"
+"""The name under which a table knows our transactions."""
+
+
+class DeliveredTable:
+    """A table with a partition for each slot of event time.
+
+    Args:
+        path: its folder; it is made with the first rows.
+        partition: the column of partitions: texts.
+    """
+
+    def __init__(self, path: Path, partition: str) -> None:
+        self.path = path
+        self._partition = partition
+
+    def appended(self, number: int) -> bool:
+        """Whether rows were appended under a number, or under a later one.
+
+        Raises:
+            StoreError: the table can't be read.
+        """
+        with self._told():
+            table = self._opened()
+            known = None if table is None else table.transaction_version(APPLICATION)
+            return known is not None and known >= number
+
+    def append(self, number: int, rows: pa.Table) -> None:
+        """Append rows in one commit.
+
+        Args:
+            number: under which it is known; greater than all before.
+            rows: with the column of partitions.
+
+        Raises:
+            StoreError: they can't be written; nothing of them is seen.
+        """
+        self._write(number, rows, mode="append")
+
+    def replace(self, number: int, value: str, rows: pa.Table) -> None:
+        """Put rows in the place of a partition in one commit; else as `append`."""
+        self._write(number, rows, mode="overwrite", predicate=f"{self._partition} = '{value}'")
+
+    def files(self, value: str | None = None) -> frozenset[str]:
+        """Return the paths of the files that the table is made of now.
+
+        Args:
+            value: of one partition; None = all.
+        """
+        filters = None if value is None else [(self._partition, "=", value)]
+        with self._told():
+            table = self._opened()
+            return (
+                frozenset()
+                if table is None
+                else frozenset(table.file_uris(file_pruning_predicate=filters))
+            )
+
+    def counts(self) -> Mapping[str, int]:
+        """Return how many rows each partition has, as the table's log says."""
+        with self._told():
+            table = self._opened()
+            counts = Counter[str]()
+            if table is not None:
+                actions = pa.table(table.get_add_actions(flatten=True))
+                for value, rows in zip(
+                    actions.column(f"partition.{self._partition}").to_pylist(),
+                    actions.column("num_records").to_pylist(),
+                    strict=True,
+                ):
+                    counts[value] += rows
+            return counts
+
+    def rows(self, files: Collection[str]) -> pa.Table | None:
+        """Return the rows of some of its files, without the partition's column; None of none."""
+        with self._told():
+            tables = [pq.ParquetFile(path).read() for path in sorted(files)]
+            return pa.concat_tables(tables) if tables else None
+
+    def delete(self, before: str) -> None:
+        """Remove the partitions whose value is less than one, and their files."""
+        with self._told():
+            table = self._opened()
+            if table is not None:
+                table.delete(f"{self._partition} < '{before}'")
+
+    def tidy(self) -> None:
+        """Make few large files of many small ones; remove those that no version of a week needs."""
+        with self._told():
+            table = self._opened()
+            if table is not None:
+                table.optimize.compact()
+                table.vacuum(dry_run=False)
+
+    def _write(self, number: int, rows: pa.Table, **mode: str) -> None:
+        with self._told():
+            write_deltalake(
+                str(self.path),
+                rows,
+                partition_by=[self._partition],
+                commit_properties=CommitProperties(
+                    app_transactions=[Transaction(APPLICATION, number)]
+                ),
+                **mode,  # type: ignore[call-overload]
+            )
+
+    def _opened(self) -> DeltaTable | None:
+        return DeltaTable(str(self.path)) if DeltaTable.is_deltatable(str(self.path)) else None
+
+    @contextmanager
+    def _told(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            raise StoreError(f"{self.path}: {error.strerror or error}") from error
+        except (DeltaError, pa.ArrowException, ValueError) as error:
+            raise StoreError(f"{self.path}: {str(error).splitlines()[0][:300]}") from error
