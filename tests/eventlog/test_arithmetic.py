@@ -81,6 +81,22 @@ def test_an_engine_calculates_as_python_does(
     assert unequal(of_table(TABLE.x, TABLE.y), function) == []
 
 
+@pytest.mark.parametrize("divisor", [1.0, -1.0, 0.1, 7.0, -0.3, 1e15, 5e-324, 1e308])
+@pytest.mark.parametrize(
+    ("of_table", "function"),
+    [
+        (arithmetic.divided, runtime.divide),
+        (arithmetic.whole_division, runtime.whole),
+        (arithmetic.remainder, runtime.remainder),
+    ],
+)
+def test_a_divisor_that_stands_in_the_rule_gives_the_same(
+    of_table: Callable[..., Any], function: Callable[..., Any], divisor: float
+) -> None:
+    of = of_table(TABLE.x, arithmetic.double(divisor), divisor) + TABLE.y * 0.0
+    assert unequal(of, lambda x, y: function(x, divisor) + y * 0.0) == []
+
+
 @pytest.mark.parametrize("sign", ["==", "!=", "<", "<=", ">", ">="])
 def test_an_engine_compares_as_python_does(sign: str) -> None:
     of_table = arithmetic.compared(TABLE.x, sign, TABLE.y, of_nan=(True, True))
@@ -102,10 +118,11 @@ def test_the_hour_is_that_of_the_zone(name: str) -> None:
     chance = random.Random(name)
     changes = [span.begins for span in clock.spans(name)]
     times = [
-        *(chance.uniform(0, 4_102_444_799) for _ in range(500)),
-        *(change + near for change in changes for near in (-1e-6, 0.0, 3599.999999) if change),
+        *(chance.randrange(0, 4_102_444_799 * 10**6) / 1e6 for _ in range(500)),
+        *(change + near for change in changes for near in (-0.5, 0.0, 3599.5) if change),
     ]
-    table = ibis.memtable(pa.table({"id": list(range(len(times))), "now": times}))
+    micros = [round(now * 1e6) for now in times]
+    table = ibis.memtable(pa.table({"id": list(range(len(times))), "now": micros}))
     found = (
         table.select("id", hour=clock.hour(table.now, name), day=clock.weekday(table.now, name))
         .order_by("id")

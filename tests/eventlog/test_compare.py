@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any, Final
+
 import ibis
 
 from oborona.eventlog.rules.columns import table_schema
@@ -19,7 +21,7 @@ def rules(**conditions: str) -> LogRules:
     )
 
 
-ROWS = [
+ROWS: Final[list[dict[str, Any]]] = [
     {"person": 1, "event": "click", "price": 10.0},
     {"person": 1, "event": "show", "price": 1.0},
     {"person": 2, "event": "click", "price": 5.0},

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any, Final
 
 import ibis
 import pytest
@@ -39,7 +40,7 @@ def loaded(folder: Path, *rules: str) -> LogRules:
     return load_policy(folder, SCHEMA).events.by_log["CLICKS"]
 
 
-ROWS = [
+ROWS: Final[list[dict[str, Any]]] = [
     {"event": "click", "price": 9.0, "agent": "curl"},
     {"event": "click", "price": 1.0},
     {"event": "show"},

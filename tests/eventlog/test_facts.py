@@ -113,7 +113,7 @@ def test_an_engine_says_what_is_counted_by_hand(seed: int) -> None:
 
 
 def test_rows_keep_what_they_had_and_none_is_lost() -> None:
-    rows = [
+    rows: list[dict[str, Any]] = [
         {"person": 1, "event": "click", "time": at(0), "agent": "a", "tags": ["x"], "price": 2.5},
         {"person": None, "event": None, "time": None},
     ]

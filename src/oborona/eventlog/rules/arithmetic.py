@@ -36,6 +36,7 @@ _UNROUNDED: Final = 1e15  # from here on round() leaves a number as it is
 _SPLIT: Final = float(2**27 + 1)  # halves the digits of a double: Veltkamp's constant
 _LEAST_SHARE: Final = 1 / (1 + exp(MOST_ODDS))
 _floor: Final = engine_function("floor", dt.float64, dt.float64)
+_ceiling: Final = engine_function("ceil", dt.float64, dt.float64)
 
 
 def known(condition: ir.Value) -> ir.BooleanValue:
@@ -92,28 +93,39 @@ def floor(x: Number) -> Number:
     return ibis.ifelse(x.abs() >= _WHOLE, x, _floor(x))
 
 
-def divided(x: Number, y: Number) -> Number:
-    """Return x / y; 0 where y is 0."""
-    return _unless_zero(x, y, x / y.nullif(0.0))
+def divided(x: Number, y: Number, constant: float | None = None) -> Number:
+    """Return x / y; 0 where y is 0.
+
+    Args:
+        x: a number.
+        y: the divisor.
+        constant: its value, where it stands in the rule and is not 0: that asks for less.
+    """
+    return x / y if constant else _unless_zero(x, y, x / y.nullif(0.0))
 
 
-def remainder(x: Number, y: Number) -> Number:
-    """Return x % y with the sign of y; 0 where y is 0."""
-    rest = x % y.nullif(0.0)
-    return _unless_zero(x, y, ibis.ifelse(_crosses(rest, y), rest + y, rest))
+def remainder(x: Number, y: Number, constant: float | None = None) -> Number:
+    """Return x % y with the sign of y; 0 where y is 0; arguments as of `divided`."""
+    rest = x % (y if constant else y.nullif(0.0))
+    signed = ibis.ifelse(_crosses(rest, y, constant), rest + y, rest)
+    return signed if constant else _unless_zero(x, y, signed)
 
 
-def whole_division(x: Number, y: Number) -> Number:
-    """Return x // y; 0 where y is 0."""
-    rest = x % y.nullif(0.0)
-    quotient = (x - rest) / y.nullif(0.0)
-    quotient = ibis.ifelse(_crosses(rest, y), quotient - 1.0, quotient)
-    down = floor(quotient)
-    return _unless_zero(x, y, ibis.ifelse(quotient - down > 0.5, down + 1.0, down))
+def whole_division(x: Number, y: Number, constant: float | None = None) -> Number:
+    """Return x // y; 0 where y is 0; arguments as of `divided`."""
+    divisor = y if constant else y.nullif(0.0)
+    rest = x % divisor
+    quotient = (x - rest) / divisor
+    quotient = ibis.ifelse(_crosses(rest, y, constant), quotient - 1.0, quotient)
+    # the next whole number, a half down; beyond 2^52 there are no halves
+    near = ibis.ifelse(quotient.abs() >= _WHOLE / 2, quotient, _ceiling(quotient - 0.5))
+    return near if constant else _unless_zero(x, y, near)
 
 
-def _crosses(rest: Number, y: Number) -> ir.BooleanValue:
+def _crosses(rest: Number, y: Number, constant: float | None) -> ir.BooleanValue:
     """Whether a remainder towards zero has another sign than the divisor."""
+    if constant:
+        return rest < 0.0 if constant > 0 else rest > 0.0
     return (rest != 0.0) & ((y < 0.0) != (rest < 0.0))
 
 

@@ -14,14 +14,13 @@ from typing import Final, NamedTuple
 import ibis
 import ibis.expr.types as ir
 
-from oborona.eventlog.rules.arithmetic import Number, floor
-from oborona.eventlog.rules.columns import EARLIEST, LATEST
+from oborona.eventlog.rules.columns import EARLIEST, LATEST, SECOND
 from oborona.policy.expression.clock import zone
 
 _DAY: Final = 86_400
-_HOUR: Final = 3_600.0
+_HOUR: Final = 3_600
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
-_THURSDAY: Final = 3  # days from Monday to the first day of 1970
+_WEDNESDAY: Final = 2  # days from Monday to the last day of 1969
 
 
 class ZoneSpan(NamedTuple):
@@ -57,32 +56,32 @@ def _offset(where: tzinfo, at: int) -> int:
     return round(offset.total_seconds())
 
 
-def _local(now: Number, name: str) -> Number:
-    of = spans(name)
-    return now + _of_spans(now, of)
-
-
-def _of_spans(now: Number, of: tuple[ZoneSpan, ...]) -> ir.Value:
-    if len(of) == 1:
-        return ibis.literal(float(of[0].offset))
-    half = len(of) // 2
-    return ibis.ifelse(
-        now < float(of[half].begins), _of_spans(now, of[:half]), _of_spans(now, of[half:])
-    )
-
-
-def hour(now: Number, name: str) -> Number:
-    """Return the hour, 0 to 23.
+def hour(micros: ir.IntegerValue, name: str) -> ir.FloatingValue:
+    """Return the hour, 0 to 23, as a double.
 
     Args:
-        now: seconds since 1970, up to 2100, or none.
+        micros: microseconds since 1970, up to 2100, or none.
         name: of the zone.
     """
-    local = _local(now, name)
-    return floor((local % float(_DAY)) / _HOUR)
+    return ((_local(micros, name) % _DAY) // _HOUR).cast("float64")
 
 
-def weekday(now: Number, name: str) -> Number:
+def weekday(micros: ir.IntegerValue, name: str) -> ir.FloatingValue:
     """Return the day of the week, 1 for Monday to 7 for Sunday; arguments as of `hour`."""
-    local = _local(now, name)
-    return (floor(local / float(_DAY)) + float(_THURSDAY) + 7.0) % 7.0 + 1.0
+    return ((_local(micros, name) // _DAY + _WEDNESDAY) % 7 + 1).cast("float64")
+
+
+def _local(micros: ir.IntegerValue, name: str) -> ir.IntegerValue:
+    """Return the seconds since the last day of 1969 in a zone, which are never below 0."""
+    return micros // SECOND + _of_spans(micros, spans(name)) + _DAY
+
+
+def _of_spans(micros: ir.IntegerValue, of: tuple[ZoneSpan, ...]) -> ir.Value:
+    if len(of) == 1:
+        return ibis.literal(of[0].offset, type="int64")
+    half = len(of) // 2
+    return ibis.ifelse(
+        micros < of[half].begins * SECOND,
+        _of_spans(micros, of[:half]),
+        _of_spans(micros, of[half:]),
+    )

@@ -150,9 +150,18 @@ def micros(time: ir.Value, engine: TableEngine) -> ir.Value:
         time: UTC.
         engine: for which the statement is.
     """
-    whole = _MICROS[engine](time.cast(_TIMES[engine]))
-    inside = (whole >= EARLIEST * SECOND) & (whole < LATEST * SECOND)
-    return ibis.ifelse(inside, whole, ibis.null("int64"))
+    return ibis.ifelse(inside(time, engine), whole_micros(time, engine), ibis.null("int64"))
+
+
+def inside(time: ir.Value, engine: TableEngine) -> ir.BooleanValue:
+    """Return whether a time is of the years 1970 to 2099; NULL for none."""
+    whole = whole_micros(time, engine)
+    return (whole >= EARLIEST * SECOND) & (whole < LATEST * SECOND)
+
+
+def whole_micros(time: ir.Value, engine: TableEngine) -> ir.IntegerValue:
+    """Return a time of any year as microseconds since 1970."""
+    return _MICROS[engine](time.cast(_TIMES[engine]))
 
 
 def seconds(time: ir.Value, engine: TableEngine) -> ir.Value:

@@ -29,8 +29,10 @@ from oborona.eventlog.rules.columns import (
     TableEngine,
     column_of,
     high_of,
+    inside,
     low_of,
     read_column,
+    whole_micros,
 )
 from oborona.eventlog.rules.java_patterns import java_pattern
 from oborona.policy.event_logs import EventColumnKind
@@ -164,11 +166,14 @@ class TableEmitter:
                 return left - right
             case ast.Mult():
                 return left * right
+        literal = self._pieces[node.right].literal
+        constant = float(literal) if isinstance(literal, int | float) else None
+        match node.op:
             case ast.Div():
-                return arithmetic.divided(left, right)
+                return arithmetic.divided(left, right, constant)
             case ast.FloorDiv():
-                return arithmetic.whole_division(left, right)
-        return arithmetic.remainder(left, right)
+                return arithmetic.whole_division(left, right, constant)
+        return arithmetic.remainder(left, right, constant)
 
     def _comparison(self, node: ast.Compare) -> ir.Value:
         nodes = [node.left, *node.comparators]
@@ -242,15 +247,10 @@ class TableEmitter:
                 return self._fired(rule)
             case "hour" | "weekday", _:
                 zone = self._pieces[first].literal if first is not None else "UTC"
-                now = read_column(
-                    self._table,
-                    column_of("time.now"),
-                    PieceKind.NUMBER,
-                    optional=True,
-                    time=True,
-                    engine=self._engine,
-                )
-                return (clock.hour if name == "hour" else clock.weekday)(now, str(zone))
+                of_zone = clock.hour if name == "hour" else clock.weekday
+                now = self._table[column_of("time.now")]
+                told = of_zone(whole_micros(now, self._engine), str(zone))
+                return ibis.ifelse(inside(now, self._engine), told, ibis.null("float64"))
             case "min" | "max", _:
                 of = arithmetic.smallest if name == "min" else arithmetic.largest
                 return of([self.number(argument) for argument in arguments])
@@ -269,7 +269,7 @@ class TableEmitter:
                     return texts.size(self.value(first), self._engine).cast("float64")
                 return self.value(first).length().cast("float64")
             case "lower", ast.expr():
-                return texts.lower(self.value(first))
+                return texts.lower(self.value(first), self._engine)
             case "matches", ast.expr():
                 return arithmetic.known(self._matches(first, arguments[1]))
             case "in_networks", ast.expr():
@@ -320,7 +320,7 @@ class TableEmitter:
         if isinstance(piece.literal, str):
             return ibis.literal(form.whole(piece.literal), type="string")
         value = self.value(node)
-        return value if piece.form is form else texts.lower(value)
+        return value if piece.form is form else texts.lower(value, self._engine)
 
     def _common_form(self, nodes: Sequence[ast.expr]) -> TextForm:
         form = TextForm.SENT

@@ -26,18 +26,21 @@ from oborona.policy.expression.forms import small_letters
 from oborona.policy.expression.table_dialect import MEMBER_END
 
 _DOTTED_I: Final = "İ"  # the one letter whose small form is two characters
-_ASCII: Final = r"^[\x00-\x7f]*$"
 _TEXTS: Final = dt.Array(dt.string)
 _list_distinct: Final = engine_function("list_distinct", _TEXTS, _TEXTS)
 _array_distinct: Final = engine_function("array_distinct", _TEXTS, _TEXTS)
+_OCTETS: Final = {
+    TableEngine.DUCKDB: engine_function("strlen", dt.string, dt.int64),
+    TableEngine.PYSPARK: engine_function("octet_length", dt.string, dt.int64),
+}
 _array_compact: Final = engine_function("array_compact", _TEXTS, _TEXTS)
 
 
-def lower(text: ir.Value) -> ir.Value:
+def lower(text: ir.Value, engine: TableEngine) -> ir.Value:
     """Return a text in lower case, letter by letter, as `policy.expression.forms.small_letters`."""
     capitals, small = _letters()
     other = text.replace(_DOTTED_I, _DOTTED_I.lower()).translate(capitals, small)
-    return ibis.ifelse(text.re_search(_ASCII), text.lower(), other)
+    return ibis.ifelse(_OCTETS[engine](text) == text.length(), text.lower(), other)
 
 
 @lru_cache(maxsize=1)
