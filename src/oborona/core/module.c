@@ -3,7 +3,11 @@
    PieceHasher    hashes of pieces and unique pairs (piece_hasher.c)
    TextMinima     min-hashes of a text (text_minima.c)
    counter_keys, window_totals    of the counters (counter_rows.c)
-   plain_fields    of a header (plain_fields.c) */
+   plain_fields    of a header (plain_fields.c)
+   fold_ascii, fold_lines    a text in one form (text_form.c)
+   count_words, linked_words    of a text (text_words.c)
+   template_words    of a text (template_words.c)
+   Hints    whether a text may hold what few do (text_hints.c) */
 
 #include <Python.h>
 
@@ -23,6 +27,8 @@ static int core_exec(PyObject *module)
 {
     if (add_type(module, &hasher_spec, "PieceHasher") < 0)
         return -1;
+    if (add_type(module, &hints_spec, "Hints") < 0)
+        return -1;
 #if HAS_XXHASH
     if (add_type(module, &minima_spec, "TextMinima") < 0)
         return -1;
@@ -36,6 +42,11 @@ static PyMethodDef core_functions[] = {
      "window_totals(keys, records, slots, bucket, nothing)"},
     {"plain_fields", core_plain_fields, METH_VARARGS,
      "plain_fields(data, start, end, most, longest, type)"},
+    {"fold_ascii", core_fold_ascii, METH_O, "fold_ascii(text)"},
+    {"fold_lines", core_fold_lines, METH_O, "fold_lines(text)"},
+    {"count_words", core_count_words, METH_O, "count_words(text)"},
+    {"linked_words", core_linked_words, METH_O, "linked_words(text)"},
+    {"template_words", FAST(core_template_words), METH_FASTCALL, "template_words(text, reader)"},
     {NULL, NULL, 0, NULL},
 };
 

@@ -14,6 +14,7 @@ from typing import Final
 import re2
 
 from oborona.message import defanged_links, handles, links, path_templates, phones, wallets
+from oborona.message.core import Hints
 from oborona.message.findings import Findings, quoted
 from oborona.message.hypertext import HtmlPage
 from oborona.message.model import EntityKind, EntityLocation, HeaderField, MessageLink, NamedEntity
@@ -34,6 +35,22 @@ _HINTS: Final = tuple(
         wallets.HINT,
     )
 )
+# The same in one pass, where the native core was built.
+_NATIVE: Final = (
+    None
+    if Hints is None
+    else Hints(
+        *(
+            [word.encode() for word in words]
+            for words in (
+                phones.SPELLED,
+                handles.WORDS,
+                defanged_links.MARKS,
+                defanged_links.BRACKETED,
+            )
+        )
+    )
+)
 _DIALS: Final = frozenset({"tel", "sms", "callto"})
 _PAYS: Final = frozenset(
     {"bitcoin", "bitcoincash", "litecoin", "dogecoin", "dash", "ethereum", "tron", "monero", "ton"}
@@ -49,6 +66,8 @@ def may_hold(normal: str) -> bool:
     Args:
         normal: the text, `normalise`d.
     """
+    if _NATIVE is not None:
+        return _NATIVE.may_hold(normal)
     octets = normal.encode("utf-8", "surrogatepass")
     return any(hint.search(octets) is not None for hint in _HINTS)
 

@@ -24,6 +24,7 @@ from selectolax.lexbor import LexborHTMLParser
 
 from oborona.message import quotations, visibility, word_count
 from oborona.message.complexity import complexity_problem
+from oborona.message.core import fold_lines
 from oborona.message.findings import Findings
 from oborona.message.html_skeleton import skeleton
 from oborona.message.html_style import manner
@@ -121,8 +122,8 @@ def read(
         visible, hidden, split_words, own = marked, "", 0, None
     else:
         visible, hidden, split_words, own = _separate(marked)
-    text = _fold(visible)
-    hidden = _fold(hidden)
+    text = fold_lines(visible)
+    hidden = fold_lines(hidden)
     if hidden:
         _judge_hidden(text, hidden, split_words, findings)
     return HtmlPage(
@@ -131,7 +132,7 @@ def read(
         targets=targets,
         base=base,
         skeleton=skeleton(source),
-        own=None if own is None else _fold(own),
+        own=None if own is None else fold_lines(own),
     )
 
 
@@ -140,12 +141,6 @@ def _unfolded(source: str) -> str:
     which marks.
     """
     return source.encode("utf-8", "replace").translate(_SOURCE_SPACE, b"\0").decode("utf-8")
-
-
-def _fold(text: str) -> str:
-    """Return `text` with white space folded, line ends kept."""
-    lines = [" ".join(line.split()) for line in text.split("\n")]
-    return "\n".join(filter(None, lines))
 
 
 def _targets(
@@ -237,7 +232,7 @@ def _copied(hidden: str, text: str) -> bool:
     """Return whether hidden text is the seen one once more."""
     shown = set(text.split())
     words = word_count.words(hidden)
-    return sum(word in shown for word in words) > len(words) * COPIED_SHARE
+    return sum(map(shown.__contains__, words)) > len(words) * COPIED_SHARE
 
 
 def _read_flat(source: str, links: int, findings: Findings) -> HtmlPage:
@@ -252,5 +247,5 @@ def _read_flat(source: str, links: int, findings: Findings) -> HtmlPage:
         )
         targets.append(LinkTarget(entities.unescape(match[2] or match[3] or match[4]), "", place))
     broken = _CELL.sub(" <", _BLOCK.sub("\n<", _unfolded(source)))
-    text = _fold(entities.unescape(_TAG.sub("", broken)))
+    text = fold_lines(entities.unescape(_TAG.sub("", broken)))
     return HtmlPage(text=text, targets=tuple(targets), skeleton=skeleton(source))

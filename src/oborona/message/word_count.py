@@ -15,6 +15,8 @@ from typing import Final
 
 import re2
 
+from oborona.message.core import count_words
+
 LOOKED_AT: Final = 32_768  # characters: 1 ms
 
 _TWO: Final = "\u3040-\u30ff\u3400-\u9fff\U00020000-\U0002ffff"
@@ -38,4 +40,5 @@ def words(text: str) -> list[str]:
 
 def count(text: str) -> int:
     """Return how many words a text has."""
-    return len(words(text)) + unspaced(text)
+    spaced = len(words(text)) if count_words is None else count_words(text)
+    return spaced + unspaced(text)
