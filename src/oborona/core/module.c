@@ -6,6 +6,7 @@
    plain_fields    of a header (plain_fields.c)
    fold_ascii, fold_lines    a text in one form (text_form.c)
    count_words, linked_words    of a text (text_words.c)
+   marked_lines    of a text (text_lines.c)
    template_words    of a text (template_words.c)
    Hints    whether a text may hold what few do (text_hints.c) */
 
@@ -46,6 +47,7 @@ static PyMethodDef core_functions[] = {
     {"fold_lines", core_fold_lines, METH_O, "fold_lines(text)"},
     {"count_words", core_count_words, METH_O, "count_words(text)"},
     {"linked_words", core_linked_words, METH_O, "linked_words(text)"},
+    {"marked_lines", core_marked_lines, METH_VARARGS, "marked_lines(text, most)"},
     {"template_words", FAST(core_template_words), METH_FASTCALL, "template_words(text, reader)"},
     {NULL, NULL, 0, NULL},
 };

@@ -7,6 +7,7 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
+from oborona.message.line_marks import marked_lines
 from oborona.message.text_form import fold_ascii, fold_lines, linked_words
 
 if TYPE_CHECKING:
@@ -26,7 +27,16 @@ else:
             fold_ascii,
             fold_lines,
             linked_words,
+            marked_lines,
             template_words,
         )
 
-__all__ = ["Hints", "count_words", "fold_ascii", "fold_lines", "linked_words", "template_words"]
+__all__ = [
+    "Hints",
+    "count_words",
+    "fold_ascii",
+    "fold_lines",
+    "linked_words",
+    "marked_lines",
+    "template_words",
+]
