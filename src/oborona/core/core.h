@@ -24,6 +24,8 @@ PyObject *core_fold_lines(PyObject *module, PyObject *text);
 PyObject *core_count_words(PyObject *module, PyObject *text);
 PyObject *core_linked_words(PyObject *module, PyObject *text);
 PyObject *core_marked_lines(PyObject *module, PyObject *args);
+PyObject *core_broken_source(PyObject *module, PyObject *text);
+PyObject *core_said_words(PyObject *module, PyObject *text);
 PyObject *core_template_words(PyObject *module, PyObject *const *args, Py_ssize_t count);
 
 #define FAST(function) ((PyCFunction)(void (*)(void))(function))

@@ -5,8 +5,9 @@
    counter_keys, window_totals    of the counters (counter_rows.c)
    plain_fields    of a header (plain_fields.c)
    fold_ascii, fold_lines    a text in one form (text_form.c)
-   count_words, linked_words    of a text (text_words.c)
+   count_words, said_words, linked_words    of a text (text_words.c)
    marked_lines    of a text (text_lines.c)
+   broken_source    of a page (html_source.c)
    template_words    of a text (template_words.c)
    Hints    whether a text may hold what few do (text_hints.c) */
 
@@ -48,6 +49,8 @@ static PyMethodDef core_functions[] = {
     {"count_words", core_count_words, METH_O, "count_words(text)"},
     {"linked_words", core_linked_words, METH_O, "linked_words(text)"},
     {"marked_lines", core_marked_lines, METH_VARARGS, "marked_lines(text, most)"},
+    {"broken_source", core_broken_source, METH_O, "broken_source(text)"},
+    {"said_words", core_said_words, METH_O, "said_words(text)"},
     {"template_words", FAST(core_template_words), METH_FASTCALL, "template_words(text, reader)"},
     {NULL, NULL, 0, NULL},
 };

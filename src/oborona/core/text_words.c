@@ -36,12 +36,6 @@ PyObject *core_count_words(PyObject *module, PyObject *text)
     return PyLong_FromSsize_t(words);
 }
 
-typedef struct {
-    Py_ssize_t words;
-    PyObject *dotted;   /* with a dot inside, or with :// and a dot */
-    PyObject *schemes; /* with :// and no dot */
-} Linked;
-
 /* Add a word to a list; 0 with an exception. */
 static int add_word(PyObject *list, PyObject *text, Py_ssize_t start, Py_ssize_t end)
 {
@@ -50,6 +44,34 @@ static int add_word(PyObject *list, PyObject *text, Py_ssize_t start, Py_ssize_t
     Py_XDECREF(word);
     return added;
 }
+
+PyObject *core_said_words(PyObject *module, PyObject *text)
+{
+    (void)module;
+    if (!is_text(text))
+        return NULL;
+    PyObject *words = PyList_New(0);
+    const Py_ssize_t length = PyUnicode_GET_LENGTH(text);
+    const int kind = (int)PyUnicode_KIND(text);
+    const void *data = PyUnicode_DATA(text);
+    Py_ssize_t place = 0;
+    while (words != NULL && place < length) {
+        const Py_ssize_t start = place;
+        int said = 0;
+        for (; place < length && !is_space(PyUnicode_READ(kind, data, place)); place++)
+            said = said || says(PyUnicode_READ(kind, data, place));
+        if (said && !add_word(words, text, start, place))
+            Py_CLEAR(words);
+        place++;
+    }
+    return words;
+}
+
+typedef struct {
+    Py_ssize_t words;
+    PyObject *dotted;   /* with a dot inside, or with :// and a dot */
+    PyObject *schemes; /* with :// and no dot */
+} Linked;
 
 static inline int find_linked(Linked *found, PyObject *text, int kind)
 {

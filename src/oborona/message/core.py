@@ -16,10 +16,12 @@ if TYPE_CHECKING:
     from oborona._core import Hints as NativeHints
 
     count_words: Callable[[str], int] | None
+    said_words: Callable[[str], list[str]] | None
+    native_broken_source: Callable[[str], str | None] | None
     template_words: Callable[[str, frozenset[str]], list[str] | None] | None
     Hints: type[NativeHints] | None
 else:
-    Hints = count_words = template_words = None
+    Hints = count_words = native_broken_source = said_words = template_words = None
     with suppress(ImportError):  # where it could not be built, its twins do the same
         from oborona._core import (
             Hints,
@@ -28,8 +30,10 @@ else:
             fold_lines,
             linked_words,
             marked_lines,
+            said_words,
             template_words,
         )
+        from oborona._core import broken_source as native_broken_source
 
 __all__ = [
     "Hints",
@@ -38,5 +42,7 @@ __all__ = [
     "fold_lines",
     "linked_words",
     "marked_lines",
+    "native_broken_source",
+    "said_words",
     "template_words",
 ]

@@ -24,8 +24,9 @@ from selectolax.lexbor import LexborHTMLParser
 
 from oborona.message import quotations, visibility, word_count
 from oborona.message.complexity import complexity_problem
-from oborona.message.core import fold_lines
+from oborona.message.core import fold_lines, native_broken_source
 from oborona.message.findings import Findings
+from oborona.message.html_breaks import broken_source
 from oborona.message.html_skeleton import skeleton
 from oborona.message.html_style import manner
 from oborona.message.model import EntityLocation
@@ -39,14 +40,6 @@ SPLIT_WORDS: Final = 3
 MAX_FLAT: Final = 512 << 10  # characters read by patterns, of all pages of a message: 0.15 s
 SHOWN_LENGTH: Final = 300  # characters of a link's text that are kept
 
-# By their first letters: most tags are none of these, and are known by one look at one letter.
-_BLOCK: Final = re.compile(
-    r"<(?=/?(?:[pP](?i:re)?|[dD](?i:iv|[ltd])|[bB](?i:r|lockquote)|[tT](?i:r|able|itle)|[lL][iI]|[uU][lL]|[oO](?i:l|ption)|"
-    r"[hH](?i:[1-6r]|eader)|[cC](?i:enter|aption)|[fF](?i:orm|ooter|ieldset|ig(?:ure|caption))|[sS](?i:ection)|"
-    r"[aA](?i:rticle|ddress|side)|[mM](?i:ain)|[nN](?i:av))[\s/>])"
-)
-_CELL: Final = re.compile(r"<(?=t[dh][\s>])", re.IGNORECASE)
-_SOURCE_SPACE: Final = bytes.maketrans(b"\n\r\t\f", b"    ")
 _TAG: Final = re.compile(
     r"<!--.*?(?:-->|\Z)|<(script|style)\b.*?(?:</\1|\Z)|</?[a-zA-Z!?][^<>]*>?",
     re.DOTALL | re.IGNORECASE,
@@ -108,8 +101,8 @@ def read(
             return HtmlPage()
         return _read_flat(source, links, findings)
     manner(source, findings)
-    prepared = _CELL.sub(" <", _BLOCK.sub("\n<", _unfolded(source)))
-    tree = LexborHTMLParser(prepared)
+    broken = _broken(source)
+    tree = LexborHTMLParser(broken)
     targets, base = _targets(tree, links, findings)
     visibility.mark(tree, findings)
     if answers:
@@ -136,11 +129,10 @@ def read(
     )
 
 
-def _unfolded(source: str) -> str:
-    """Return `source` with its line ends as spaces, which they are on a screen, and without NUL,
-    which marks.
-    """
-    return source.encode("utf-8", "replace").translate(_SOURCE_SPACE, b"\0").decode("utf-8")
+def _broken(source: str) -> str:
+    """Return `source` with white space where its elements break lines and words."""
+    broken = None if native_broken_source is None else native_broken_source(source)
+    return broken_source(source) if broken is None else broken
 
 
 def _targets(
@@ -246,6 +238,5 @@ def _read_flat(source: str, links: int, findings: Findings) -> HtmlPage:
             match[1].lower(), EntityLocation.FORM
         )
         targets.append(LinkTarget(entities.unescape(match[2] or match[3] or match[4]), "", place))
-    broken = _CELL.sub(" <", _BLOCK.sub("\n<", _unfolded(source)))
-    text = fold_lines(entities.unescape(_TAG.sub("", broken)))
+    text = fold_lines(entities.unescape(_TAG.sub("", _broken(source))))
     return HtmlPage(text=text, targets=tuple(targets), skeleton=skeleton(source))

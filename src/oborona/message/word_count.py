@@ -15,7 +15,7 @@ from typing import Final
 
 import re2
 
-from oborona.message.core import count_words
+from oborona.message.core import count_words, said_words
 
 LOOKED_AT: Final = 32_768  # characters: 1 ms
 
@@ -35,6 +35,8 @@ def unspaced(text: str) -> int:
 
 def words(text: str) -> list[str]:
     """Return what white space parts, without what has neither letter nor digit."""
+    if said_words is not None:
+        return said_words(text)
     return [word for word in text.split() if _SAYS.search(word)]
 
 
