@@ -1,5 +1,5 @@
-/* Whether a text may hold a telephone number, a wallet, a handle or a link in disguise;
-   the expressions of oborona/message/entities.py are their twin.
+/* Which of a telephone number, a wallet, a handle and a link in disguise a text may hold; the
+   expressions of oborona/message/entities.py are the twin, and Hint there has the numbers.
 
    One pass (Aho and Corasick, 1975) for what takes the expressions three.  Texts are strangers', words
    are ours. */
@@ -15,8 +15,16 @@ enum {
     MARK = 4,      /* anywhere */
     BRACKETED = 8, /* in brackets */
     KINDS = 4,
+    HELD_DISGUISE = 1,
+    HELD_NAME = 2,
+    HELD_SPELLED = 4,
+    HELD_SPELLED_NUMBER = 8,
+    HELD_DIALLED = 16,
+    HELD_TOKEN = 32,
     MAX_NODES = 4096,
-    MAX_WORD = 48, /* octets: what is spelled is remembered 64 octets back */
+    MAX_WORD = 48, /* octets: less than BACK by what stands between */
+    BACK = 64,     /* octets in which the end of what is spelled is remembered */
+    NUMBER = 7,    /* digits and words for them */
     APART = 3,     /* signs between what is spelled, and between digits */
     DIALLED = 6,   /* digits behind the first */
     TOKEN = 26,
@@ -83,74 +91,76 @@ static int is_in_brackets(const uint8_t *octets, Py_ssize_t start, Py_ssize_t en
            is_one_of(octets[end], "])}>");
 }
 
-/* Whether a digit, or the end of a word that is spelled, stands before `start`.
-   Bit n of `ends` tells whether such a word ends n octets before `at`. */
-static int follows_spelled(const uint8_t *octets, Py_ssize_t start, Py_ssize_t at, uint64_t ends)
+/* Digits and words for them in a row: how many end at each place of the last BACK. */
+typedef struct {
+    uint8_t any[BACK];
+    uint8_t with_word[BACK]; /* of these in a row that has a word; 0 = none has */
+} Spelled;
+
+/* Add what is spelled from `start` to `end`; return what it shows. */
+static int add_spelled(Spelled *spelled, const uint8_t *octets, Py_ssize_t start, Py_ssize_t end,
+                       int is_word)
 {
-    for (int sign = 0; sign <= APART && start > 0; sign++, start--) {
-        if (is_ascii_digit(octets[start - 1]) || (ends >> (at - start) & 1))
-            return 1;
-        if (!parts_spelled(octets[start - 1]))
+    unsigned any = 0, with_word = 0;
+    for (Py_ssize_t from = start; from >= 0 && start - from <= APART; from--) {
+        const unsigned before = spelled->any[from % BACK];
+        any = before > any ? before : any;
+        if (spelled->with_word[from % BACK] > with_word)
+            with_word = spelled->with_word[from % BACK];
+        if (from == 0 || !parts_spelled(octets[from - 1]))
             break;
     }
-    return 0;
+    const int held = is_word ? any > 0 : with_word > 0;
+    with_word = is_word ? any + 1 : with_word ? with_word + 1 : 0;
+    any++;
+    const Py_ssize_t at = end % BACK;
+    if (spelled->any[at] < any)
+        spelled->any[at] = (uint8_t)(any < NUMBER ? any : NUMBER);
+    if (spelled->with_word[at] < with_word)
+        spelled->with_word[at] = (uint8_t)(with_word < NUMBER ? with_word : NUMBER);
+    return (held ? HELD_SPELLED : 0) | (with_word >= NUMBER ? HELD_SPELLED_NUMBER : 0);
 }
 
-/* Whether a word that ends at `end` means something there. */
-static int is_hint(int kinds, const uint8_t *octets, Py_ssize_t start, Py_ssize_t end,
-                   Py_ssize_t length, uint64_t ends)
-{
-    if (kinds & MARK)
-        return 1;
-    if (kinds & NAME && (start == 0 || !is_small_or_digit(octets[start - 1])) &&
-        (end == length || !is_small_or_digit(octets[end])))
-        return 1;
-    if (kinds & SPELLED && follows_spelled(octets, start, end, ends))
-        return 1;
-    return kinds & BRACKETED && is_in_brackets(octets, start, end, length);
-}
-
-static int may_hold(const Hints *self, const uint8_t *octets, Py_ssize_t length)
+static int held_by(const Hints *self, const uint8_t *octets, Py_ssize_t length)
 {
     const uint8_t *end = octets + length;
     unsigned node = 0;
-    uint64_t ends = 0;
+    int held = 0;
+    Spelled spelled = {0};
     Py_ssize_t token = 0, long_token = 0;
     Py_ssize_t marked = -1; /* where a long token that begins as some wallets do begins */
     for (Py_ssize_t place = 0; place < length; place++) {
         const uint8_t octet = octets[place];
+        const Py_ssize_t behind = place + 1;
+        spelled.any[behind % BACK] = spelled.with_word[behind % BACK] = 0;
         node = self->next[node][octet];
-        ends <<= 1;
         unsigned word = self->kinds[node] ? node : self->suffix[node];
         for (; word; word = self->suffix[word]) {
-            const Py_ssize_t start = place + 1 - self->length[word];
-            if (is_hint(self->kinds[word], octets, start, place + 1, length, ends))
-                return 1;
-            if (self->kinds[word] & SPELLED)
-                ends |= 1;
+            const Py_ssize_t start = behind - self->length[word];
+            const int kinds = self->kinds[word];
+            if (kinds & MARK ||
+                (kinds & BRACKETED && is_in_brackets(octets, start, behind, length)))
+                held |= HELD_DISGUISE;
+            if (kinds & NAME && (start == 0 || !is_small_or_digit(octets[start - 1])) &&
+                (behind == length || !is_small_or_digit(octets[behind])))
+                held |= HELD_NAME;
+            if (kinds & SPELLED)
+                held |= add_spelled(&spelled, octets, start, behind, 1);
         }
         if (is_ascii_digit(octet)) {
-            for (int sign = 0; sign <= APART && place >= sign; sign++) {
-                if (ends >> (1 + sign) & 1)
-                    return 1;
-                if (place == sign || !parts_spelled(octets[place - 1 - sign]))
-                    break;
-            }
-            if (octet == '0' && end - octets - place > 1 && octets[place + 1] == '0' &&
+            held |= add_spelled(&spelled, octets, place, behind, 0);
+            if (octet == '0' && behind < length && octets[behind] == '0' &&
                 (place == 0 || !(is_ascii_letter(octets[place - 1]) ||
                                  is_ascii_digit(octets[place - 1]) || octets[place - 1] == '_')) &&
-                is_dialled(octets + place + 2, end, 0))
-                return 1;
-        } else if (octet == '+' && is_dialled(octets + place + 1, end, APART)) {
-            return 1;
+                is_dialled(octets + behind + 1, end, 0))
+                held |= HELD_DIALLED;
+        } else if (octet == '+' && is_dialled(octets + behind, end, APART)) {
+            held |= HELD_DIALLED;
         }
-        if (is_small_or_digit(octet)) {
-            if (++token == TOKEN)
-                return 1;
-        } else {
-            token = 0;
-        }
-        if (!is_small_or_digit(octet) && octet != '_' && octet != '-') {
+        token = is_small_or_digit(octet) ? token + 1 : 0;
+        if (token == TOKEN)
+            held |= HELD_TOKEN;
+        if (token == 0 && octet != '_' && octet != '-') {
             long_token = 0;
             marked = -1;
             continue;
@@ -159,25 +169,25 @@ static int may_hold(const Hints *self, const uint8_t *octets, Py_ssize_t length)
         if (marked < 0 && long_token > 1 && (octet == 'q' || octet == 'f') &&
             (octets[place - 1] == 'e' || octets[place - 1] == 'u'))
             marked = place - 1;
-        if (marked >= 0 && place + 1 - marked >= LONG_TOKEN)
-            return 1;
+        if (marked >= 0 && behind - marked >= LONG_TOKEN)
+            held |= HELD_TOKEN;
     }
-    return 0;
+    return held;
 }
 
-static PyObject *hints_may_hold(Hints *self, PyObject *text)
+static PyObject *hints_held(Hints *self, PyObject *text)
 {
     if (!is_text(text))
         return NULL;
     if (PyUnicode_IS_ASCII(text))
-        return PyBool_FromLong(may_hold(self, PyUnicode_DATA(text), PyUnicode_GET_LENGTH(text)));
+        return PyLong_FromLong(held_by(self, PyUnicode_DATA(text), PyUnicode_GET_LENGTH(text)));
     PyObject *octets = PyUnicode_AsEncodedString(text, "utf-8", "surrogatepass");
     if (octets == NULL)
         return NULL;
-    const int found =
-        may_hold(self, (const uint8_t *)PyBytes_AS_STRING(octets), PyBytes_GET_SIZE(octets));
+    const int held =
+        held_by(self, (const uint8_t *)PyBytes_AS_STRING(octets), PyBytes_GET_SIZE(octets));
     Py_DECREF(octets);
-    return PyBool_FromLong(found);
+    return PyLong_FromLong(held);
 }
 
 /* Add a word; 0 with an exception. */
@@ -283,7 +293,7 @@ static PyObject *hints_new(PyTypeObject *type, PyObject *args, PyObject *named)
 }
 
 static PyMethodDef hints_methods[] = {
-    {"may_hold", (PyCFunction)(void (*)(void))hints_may_hold, METH_O, "may_hold(text)"},
+    {"held", FAST(hints_held), METH_O, "held(text)"},
     {NULL, NULL, 0, NULL},
 };
 

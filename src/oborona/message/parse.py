@@ -29,7 +29,7 @@ from oborona.message import (
 )
 from oborona.message import headers as fields
 from oborona.message.core import linked_words
-from oborona.message.entities import may_hold
+from oborona.message.entities import DISGUISE, hints
 from oborona.message.entities import read as read_entities
 from oborona.message.findings import Findings
 from oborona.message.language import language
@@ -124,8 +124,8 @@ def parse(
         mixed_scripts.judge(written, plain, shown_first, findings)
     normal = normalise(text)[: limits.text_characters]
     step()
-    hinted = may_hold(normal)
-    disguised = defanged_links.read(normal, limits.links) if hinted else ([], [])
+    hinted = hints(normal)
+    disguised = defanged_links.read(normal, limits.links) if hinted & DISGUISE else ([], [])
     found_links = distinct_links.links(
         pages, [*links.in_text(linked, limits.links), *disguised[0]], limits, findings
     )
