@@ -4,7 +4,13 @@
    TextMinima     min-hashes of a text (text_minima.c)
    counter_keys, window_totals    of the counters (counter_rows.c)
    reached_counts    of the rows of a fingerprint (reached_counts.c)
-   plain_fields    of a header (plain_fields.c) */
+   plain_fields    of a header (plain_fields.c)
+   fold_ascii, fold_lines    a text in one form (text_form.c)
+   count_words, said_words, linked_words    of a text (text_words.c)
+   marked_lines    of a text (text_lines.c)
+   broken_source    of a page (html_source.c)
+   template_words    of a text (template_words.c)
+   Hints    whether a text may hold what few do (text_hints.c) */
 
 #include <Python.h>
 
@@ -24,6 +30,8 @@ static int core_exec(PyObject *module)
 {
     if (add_type(module, &hasher_spec, "PieceHasher") < 0)
         return -1;
+    if (add_type(module, &hints_spec, "Hints") < 0)
+        return -1;
 #if HAS_XXHASH
     if (add_type(module, &minima_spec, "TextMinima") < 0)
         return -1;
@@ -38,6 +46,14 @@ static PyMethodDef core_functions[] = {
     {"reached_counts", FAST(core_reached_counts), METH_FASTCALL, "reached_counts(rows, number)"},
     {"plain_fields", core_plain_fields, METH_VARARGS,
      "plain_fields(data, start, end, most, longest, type)"},
+    {"fold_ascii", core_fold_ascii, METH_O, "fold_ascii(text)"},
+    {"fold_lines", core_fold_lines, METH_O, "fold_lines(text)"},
+    {"count_words", core_count_words, METH_O, "count_words(text)"},
+    {"linked_words", core_linked_words, METH_O, "linked_words(text)"},
+    {"marked_lines", core_marked_lines, METH_VARARGS, "marked_lines(text, most)"},
+    {"broken_source", core_broken_source, METH_O, "broken_source(text)"},
+    {"said_words", core_said_words, METH_O, "said_words(text)"},
+    {"template_words", FAST(core_template_words), METH_FASTCALL, "template_words(text, reader)"},
     {NULL, NULL, 0, NULL},
 };
 

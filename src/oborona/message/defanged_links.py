@@ -27,13 +27,19 @@ _AT_MARK: Final = "\x02"
 _HTTP: Final = "\x03"
 _HTTPS: Final = "\x04"
 _PLAIN: Final = str.maketrans({_DOT_MARK: ".", _AT_MARK: "@", _HTTP: "http://", _HTTPS: "https://"})
-_DOT_WORDS: Final = "|".join(("dot", "punkt", "punto", "point", normalise("точка")))
-_AT_WORDS: Final = "|".join(("at", normalise("собака"), "arroba", "chiocciola"))
+_DOTS: Final = ("dot", "punkt", "punto", "point", normalise("точка"))
+_ATS: Final = ("at", normalise("собака"), "arroba", "chiocciola")
+_DOT_WORDS: Final = "|".join(_DOTS)
+_AT_WORDS: Final = "|".join(_ATS)
 HINT: Final = (
     rf"h(?:xx|\*\*)ps?|ttps?\[|[\[({{<] ?(?:[.@:]|{_DOT_WORDS}|{_AT_WORDS}) ?[\])}}>]| "
     rf"(?:dot|{normalise('точка')}) "
 )
 """RE2, of something that any normalised text with a link or an address in disguise holds"""
+MARKS: Final = ("hxxp", "h**p", "ttp[", "ttps[", " dot ", f" {normalise('точка')} ")
+"""What it looks for anywhere"""
+BRACKETED: Final = (".", "@", ":", *_DOTS, *_ATS)
+"""What it looks for in brackets"""
 _MAY_HOLD: Final = re2.compile(HINT.encode())
 _SCHEME: Final = re.compile(
     r"\bh(?:(?:xx|\*\*)ps? ?[\[({]?:[\])}]? ?|ttps? ?[\[({]:[\])}] ?)[\[({]?//[\])}]?"

@@ -72,20 +72,20 @@ def _join(base: str, url: str) -> str:
 
 
 def addresses(
-    dotted: list[str], disguised: list[str], pages: list[HtmlPage], limits: ParserLimits
+    linked: list[str], disguised: list[str], pages: list[HtmlPage], limits: ParserLimits
 ) -> tuple[str, ...]:
     """Return the distinct e-mail addresses of pages and texts, lower case, at most
     `ParserLimits.addresses`.
 
     Args:
-        dotted: words of the text that hold a dot.
+        linked: words of the text that can be an address.
         disguised: addresses that were written for people alone.
         pages: whose mailto: links are read.
         limits: of the message.
 
     """
     mailboxes = dict.fromkeys(
-        forms.addresses([word for word in dotted if "@" in word], limits.addresses)
+        forms.addresses(linked, limits.addresses)
     )
     mailboxes.update(dict.fromkeys(disguised))
     for page in pages:

@@ -9,11 +9,13 @@ addresses are entities too; they have more to say, and stand in `Message.links` 
 from __future__ import annotations
 
 import re
+from enum import IntFlag
 from typing import Final
 
 import re2
 
 from oborona.message import defanged_links, handles, links, path_templates, phones, wallets
+from oborona.message.core import Hints
 from oborona.message.findings import Findings, quoted
 from oborona.message.hypertext import HtmlPage
 from oborona.message.model import EntityKind, EntityLocation, HeaderField, MessageLink, NamedEntity
@@ -34,6 +36,22 @@ _HINTS: Final = tuple(
         wallets.HINT,
     )
 )
+# The same in one pass, where the native core was built.
+_NATIVE: Final = (
+    None
+    if Hints is None
+    else Hints(
+        *(
+            [word.encode() for word in words]
+            for words in (
+                phones.SPELLED,
+                handles.WORDS,
+                defanged_links.MARKS,
+                defanged_links.BRACKETED,
+            )
+        )
+    )
+)
 _DIALS: Final = frozenset({"tel", "sms", "callto"})
 _PAYS: Final = frozenset(
     {"bitcoin", "bitcoincash", "litecoin", "dogecoin", "dash", "ethereum", "tron", "monero", "ton"}
@@ -42,15 +60,34 @@ _LIST_ID: Final = re.compile(r"<([^<>\s]{1,255})>\s*\Z")
 _IN_BRACKETS: Final = re.compile(r"<([^<>]{1,2000})>")
 
 
-def may_hold(normal: str) -> bool:
-    """Return whether a text may hold a number of a stated country, a wallet, a handle, or a link in
-    disguise.
+class Hint(IntFlag):
+    """What a text may hold."""
+
+    # The native core has these numbers once more (core/text_hints.c).
+    DISGUISE = 1  # a link or an address written for people alone
+    NAME = 2  # a handle
+    SPELLED = 4  # words for digits beside each other
+    SPELLED_NUMBER = 8  # so many that they are a number
+    DIALLED = 16  # a number of a stated country, in digits
+    TOKEN = 32  # a wallet
+
+
+DISGUISE: Final = int(Hint.DISGUISE)  # a plain number: a flag's operators are Python's
+_ALL: Final = sum(Hint)
+_A_PHONE: Final = int(Hint.SPELLED_NUMBER | Hint.DIALLED)
+_A_NAME: Final = int(Hint.NAME)
+
+
+def hints(normal: str) -> int:
+    """Return which `Hint`s a text gives; without the native core all of them, or none.
 
     Args:
         normal: the text, `normalise`d.
     """
+    if _NATIVE is not None:
+        return _NATIVE.held(normal)
     octets = normal.encode("utf-8", "surrogatepass")
-    return any(hint.search(octets) is not None for hint in _HINTS)
+    return _ALL if any(hint.search(octets) is not None for hint in _HINTS) else 0
 
 
 def read(
@@ -62,7 +99,7 @@ def read(
     regions: tuple[str, ...],
     findings: Findings,
     *,
-    hinted: bool,
+    hinted: int,
 ) -> tuple[NamedEntity, ...]:
     """Return the distinct entities of a message, in the order: text, links, headers.
 
@@ -74,7 +111,7 @@ def read(
         found_links: its links.
         regions: whose telephone numbers may stand without their country, as ISO 3166 codes.
         findings: keeps count of what the message has cost.
-        hinted: what `may_hold` says of the text.
+        hinted: the `hints` of the text.
     """
     gathered = _EntityCollector()
     gathered.text(text, normal, EntityLocation.TEXT, regions, findings, hinted=hinted)
@@ -93,7 +130,7 @@ def read(
             gathered.unsubscribe(header.value[:MAX_HEADER])
     head = "\n".join(lines)[:MAX_HEADERS]
     normal = normalise(head)
-    gathered.text(head, normal, EntityLocation.HEADER, regions, findings, hinted=may_hold(normal))
+    gathered.text(head, normal, EntityLocation.HEADER, regions, findings, hinted=hints(normal))
     return tuple(gathered.found.values())
 
 
@@ -115,18 +152,17 @@ class _EntityCollector:
         regions: tuple[str, ...],
         findings: Findings,
         *,
-        hinted: bool,
+        hinted: int,
     ) -> None:
-        if not hinted and not regions:
-            return
-        for value, raw in phones.in_text(normal, regions, findings):
-            self.add(EntityKind.PHONE, value, raw, place)
-        if not hinted:
-            return
-        for value, raw in wallets.in_text(text, findings):
-            self.add(EntityKind.WALLET, value, raw, place)
-        for value, raw in handles.in_text(normal):
-            self.handle(value, raw, place, findings)
+        if regions or hinted & _A_PHONE:
+            for value, raw in phones.in_text(normal, regions, findings):
+                self.add(EntityKind.PHONE, value, raw, place)
+        if hinted:
+            for value, raw in wallets.in_text(text, findings):
+                self.add(EntityKind.WALLET, value, raw, place)
+        if hinted & _A_NAME:
+            for value, raw in handles.in_text(normal):
+                self.handle(value, raw, place, findings)
 
     def handle(self, value: str, raw: str, place: EntityLocation, findings: Findings) -> None:
         self.add(EntityKind.HANDLE, value, raw, place)

@@ -99,7 +99,9 @@ _WORDS: Final = {
     }.items()
     for word in words.split()
 }
-_WORD: Final = "|".join(map(re.escape, sorted(_WORDS, key=len, reverse=True)))
+WORDS: Final = tuple(sorted(_WORDS, key=len, reverse=True))
+"""Words for services, normalised"""
+_WORD: Final = "|".join(map(re.escape, WORDS))
 _AT: Final = r"@([a-z][a-z0-9_]{3,31})(?:[^a-z0-9_@.]|\.[^a-z0-9]|\.?$)"
 HINT: Final = rf"(?:^|[^a-z0-9])(?:{_WORD})(?:[^a-z0-9]|$)"
 """RE2, of something that any normalised text with a handle holds"""

@@ -21,7 +21,10 @@ _NUMBERED: Final = re.compile(
     r"&#0{0,4}(?:6[5-9]|[78]\d|90|9[7-9]|1[01]\d|12[0-2]|x(?:4[1-9a-f]|5[0-9a]|6[1-9a-f]|7[0-9a]))(?!\d);?",
     re.IGNORECASE,
 )
-_CUT: Final = re.compile(r"[a-zA-Z](?:<!--[^<>]{0,100}-->|</?[a-z]{2,3}[a-z0-9]{4,20}>)[a-zA-Z]")
+# Its first sign stands first, so that a search goes from sign to sign.
+_CUT: Final = re.compile(
+    r"<(?<=[a-zA-Z]<)(?:!--[^<>]{0,100}--|/?[a-z]{2,3}[a-z0-9]{4,20})>(?=[a-zA-Z])"
+)
 _HUGE: Final = re.compile(
     r"<font\b[^<>]{0,200}?\bsize\s*=\s*[\"']?(?:\+[3-9]|[5-7])|<(?:blink|marquee)\b", re.IGNORECASE
 )
@@ -39,7 +42,12 @@ def manner(source: str, findings: Findings) -> None:
     numbered = _NUMBERED.findall(source) if "&#" in source else []
     if len(numbered) >= NUMBERED and sum(map(len, numbered)) > NUMBERED_SHARE * len(source):
         findings.add("letters-as-numbers", str(len(numbered)))
-    cut = sum(_HONEST.search(piece) is None for piece in _CUT.findall(source))
+    cut = 0
+    end = -1  # of the last one, with the letter behind it: that begins no other
+    for piece in _CUT.finditer(source):
+        if piece.start() > end:
+            end = piece.end() + 1
+            cut += _HONEST.search(piece[0]) is None
     if cut >= CUT:
         findings.add("words-cut", str(cut))
     if _HUGE.search(source) is not None and _RED.search(source) is not None:

@@ -24,7 +24,9 @@ from selectolax.lexbor import LexborHTMLParser
 
 from oborona.message import quotations, visibility, word_count
 from oborona.message.complexity import complexity_problem
+from oborona.message.core import fold_lines, native_broken_source
 from oborona.message.findings import Findings
+from oborona.message.html_breaks import broken_source
 from oborona.message.html_skeleton import skeleton
 from oborona.message.html_style import manner
 from oborona.message.model import EntityLocation
@@ -38,14 +40,6 @@ SPLIT_WORDS: Final = 3
 MAX_FLAT: Final = 512 << 10  # characters read by patterns, of all pages of a message: 0.15 s
 SHOWN_LENGTH: Final = 300  # characters of a link's text that are kept
 
-# By their first letters: most tags are none of these, and are known by one look at one letter.
-_BLOCK: Final = re.compile(
-    r"<(?=/?(?:[pP](?i:re)?|[dD](?i:iv|[ltd])|[bB](?i:r|lockquote)|[tT](?i:r|able|itle)|[lL][iI]|[uU][lL]|[oO](?i:l|ption)|"
-    r"[hH](?i:[1-6r]|eader)|[cC](?i:enter|aption)|[fF](?i:orm|ooter|ieldset|ig(?:ure|caption))|[sS](?i:ection)|"
-    r"[aA](?i:rticle|ddress|side)|[mM](?i:ain)|[nN](?i:av))[\s/>])"
-)
-_CELL: Final = re.compile(r"<(?=t[dh][\s>])", re.IGNORECASE)
-_SOURCE_SPACE: Final = bytes.maketrans(b"\n\r\t\f", b"    ")
 _TAG: Final = re.compile(
     r"<!--.*?(?:-->|\Z)|<(script|style)\b.*?(?:</\1|\Z)|</?[a-zA-Z!?][^<>]*>?",
     re.DOTALL | re.IGNORECASE,
@@ -107,8 +101,8 @@ def read(
             return HtmlPage()
         return _read_flat(source, links, findings)
     manner(source, findings)
-    prepared = _CELL.sub(" <", _BLOCK.sub("\n<", _unfolded(source)))
-    tree = LexborHTMLParser(prepared)
+    broken = _broken(source)
+    tree = LexborHTMLParser(broken)
     targets, base = _targets(tree, links, findings)
     visibility.mark(tree, findings)
     if answers:
@@ -121,8 +115,8 @@ def read(
         visible, hidden, split_words, own = marked, "", 0, None
     else:
         visible, hidden, split_words, own = _separate(marked)
-    text = _fold(visible)
-    hidden = _fold(hidden)
+    text = fold_lines(visible)
+    hidden = fold_lines(hidden)
     if hidden:
         _judge_hidden(text, hidden, split_words, findings)
     return HtmlPage(
@@ -131,21 +125,14 @@ def read(
         targets=targets,
         base=base,
         skeleton=skeleton(source),
-        own=None if own is None else _fold(own),
+        own=None if own is None else fold_lines(own),
     )
 
 
-def _unfolded(source: str) -> str:
-    """Return `source` with its line ends as spaces, which they are on a screen, and without NUL,
-    which marks.
-    """
-    return source.encode("utf-8", "replace").translate(_SOURCE_SPACE, b"\0").decode("utf-8")
-
-
-def _fold(text: str) -> str:
-    """Return `text` with white space folded, line ends kept."""
-    lines = [" ".join(line.split()) for line in text.split("\n")]
-    return "\n".join(filter(None, lines))
+def _broken(source: str) -> str:
+    """Return `source` with white space where its elements break lines and words."""
+    broken = None if native_broken_source is None else native_broken_source(source)
+    return broken_source(source) if broken is None else broken
 
 
 def _targets(
@@ -237,7 +224,7 @@ def _copied(hidden: str, text: str) -> bool:
     """Return whether hidden text is the seen one once more."""
     shown = set(text.split())
     words = word_count.words(hidden)
-    return sum(word in shown for word in words) > len(words) * COPIED_SHARE
+    return sum(map(shown.__contains__, words)) > len(words) * COPIED_SHARE
 
 
 def _read_flat(source: str, links: int, findings: Findings) -> HtmlPage:
@@ -251,6 +238,5 @@ def _read_flat(source: str, links: int, findings: Findings) -> HtmlPage:
             match[1].lower(), EntityLocation.FORM
         )
         targets.append(LinkTarget(entities.unescape(match[2] or match[3] or match[4]), "", place))
-    broken = _CELL.sub(" <", _BLOCK.sub("\n<", _unfolded(source)))
-    text = _fold(entities.unescape(_TAG.sub("", broken)))
+    text = fold_lines(entities.unescape(_TAG.sub("", _broken(source))))
     return HtmlPage(text=text, targets=tuple(targets), skeleton=skeleton(source))

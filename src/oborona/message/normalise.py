@@ -1,8 +1,7 @@
 """One form for texts that look the same (UAX 15 NFKC, case fold, UTS 39 look-alikes), as hashing
 and signatures need it.
 
-    ASCII                 control characters out, lower case, white space folded: three calls over
-                          octets
+    ASCII                 control characters out, lower case, white space folded, in one pass
     runs outside ASCII    invisible characters out → NFKC → case fold → look-alikes to ASCII → stray
                           combining marks out
 
@@ -35,6 +34,8 @@ from importlib.resources import files
 from typing import Final
 from unicodedata import combining, normalize
 
+from oborona.message.core import fold_ascii
+
 MAX_GROWTH: Final = 4  # characters that one may become, and octets that one of UTF-8 may
 # in a row, UAX 15 s13 (Stream-Safe Text Format); no language writes more than 18
 MAX_MARKS: Final = 30
@@ -43,10 +44,6 @@ MAX_CACHED_TEXT: Final = 256
 MAX_CACHED_RUN: Final = 40  # characters: words; a longer run hardly comes again
 _ROUNDS: Final = 4  # until nothing changes; two do for all but hand-made strings
 
-_CONTROLS: Final = bytes([*range(9), *range(14, 28), 127])
-_LOWER: Final = bytes(
-    32 if octet in b"\t\n\x0b\x0c\r\x1c\x1d\x1e\x1f" else octet for octet in range(128)
-).lower() + bytes(range(128, 256))
 _RUN: Final = re.compile("[^\x00-\x7f]+")
 _INVISIBLE: Final = (
     (0x00AD, 0x00AD),  # soft hyphen
@@ -125,8 +122,7 @@ def normalise(text: str) -> str:
 def _form(text: str) -> str:
     if not text.isascii():
         text = _RUN.sub(_fold, text)
-    octets = text.encode("utf-8", "surrogatepass").translate(_LOWER, _CONTROLS)
-    return b" ".join(octets.split()).decode("utf-8", "surrogatepass")
+    return fold_ascii(text)
 
 
 _of_short = lru_cache(maxsize=1024)(_form)

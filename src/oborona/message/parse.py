@@ -28,7 +28,8 @@ from oborona.message import (
     word_count,
 )
 from oborona.message import headers as fields
-from oborona.message.entities import may_hold
+from oborona.message.core import linked_words
+from oborona.message.entities import DISGUISE, hints
 from oborona.message.entities import read as read_entities
 from oborona.message.findings import Findings
 from oborona.message.language import language
@@ -107,10 +108,7 @@ def parse(
     if len(text) > limits.text_characters:
         findings.add("text-too-long", f"{len(text)} characters")
         text = text[: limits.text_characters]
-    words = text.split()
-    dotted = [word for word in words if "." in word]  # all that can be a link or an address,
-    if "://" in text:  # but for links to http://3627734734/ and the like
-        dotted += [word for word in words if "://" in word and "." not in word]
+    words, linked = linked_words(text)
     pages = [visible.page for visible in texts if visible.page is not None]
     hidden = "\n".join(filter(None, (page.hidden for page in pages)))
     hidden_words = word_count.count(hidden)
@@ -126,10 +124,10 @@ def parse(
         mixed_scripts.judge(written, plain, shown_first, findings)
     normal = normalise(text)[: limits.text_characters]
     step()
-    hinted = may_hold(normal)
-    disguised = defanged_links.read(normal, limits.links) if hinted else ([], [])
+    hinted = hints(normal)
+    disguised = defanged_links.read(normal, limits.links) if hinted & DISGUISE else ([], [])
     found_links = distinct_links.links(
-        pages, [*links.in_text(dotted, limits.links), *disguised[0]], limits, findings
+        pages, [*links.in_text(linked, limits.links), *disguised[0]], limits, findings
     )
     subject = mixed_scripts.visual_order(subject)
     if "." in subject or "://" in subject:
@@ -157,11 +155,11 @@ def parse(
         if hidden_words
         else 0.0,
         skeleton="\n".join(filter(None, (page.skeleton for page in pages))),
-        words=len(words) + word_count.unspaced(text),
+        words=words + word_count.unspaced(text),
         charset=next((visible.charset for visible in texts if visible.text), ""),
         language=language(text) or language(f"{subject}\n{text}"),
         links=found_links,
-        addresses=distinct_links.addresses(dotted, disguised[1], pages, limits),
+        addresses=distinct_links.addresses(linked, disguised[1], pages, limits),
         entities=read_entities(
             text, normal, root.headers, pages, found_links, regions, findings, hinted=hinted
         ),

@@ -47,7 +47,9 @@ _SPELLED: Final = {
     ))
     for word in words.split()
 } | {"plus": "+", normalise("плюс"): "+"}  # fmt: skip
-_WORDS: Final = "|".join(sorted(_SPELLED, key=len, reverse=True))
+SPELLED: Final = tuple(sorted(_SPELLED, key=len, reverse=True))
+"""Words for digits, normalised"""
+_WORDS: Final = "|".join(SPELLED)
 _SEPARATORS: Final = r"[ ().\-*_~]"
 _DIGIT: Final = r"[0-9oli]"  # of a normalised text: O and I are o and i there
 _AROUND: Final = r"[^0-9a-z@#$&=%/._+-]"  # what may stand before a number

@@ -7,6 +7,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from oborona.message.core import template_words
 from oborona.message.model import Mailbox
 from oborona.message.obfuscation import join_spaced_letters, letters_for_signs
 
@@ -29,6 +30,10 @@ def words(text: str, reader: frozenset[str] = frozenset()) -> list[str]:
         reader: normalised words of the reader's name and address, left out too.
 
     """
+    if template_words is not None:
+        found = template_words(text, reader)
+        if found is not None:  # nearly always: all but spaced letters outside ASCII
+            return found
     # Calls over the whole text where they can be, as this runs on every message.
     octets = letters_for_signs(text.encode("utf-8", "surrogatepass"))
     octets = octets.replace(b"://", b"0").replace(b"www.", b"0")

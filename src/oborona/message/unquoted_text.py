@@ -24,6 +24,8 @@ from typing import Final
 
 import re2
 
+from oborona.message.core import marked_lines
+
 TAIL_WORDS: Final = 80  # of a signature or footer; Yahoo! Groups and large companies reach 70
 MAX_LINES: Final = 5000  # looked at: a long text is not told by its footer
 
@@ -39,8 +41,9 @@ _MAY_HOLD: Final = re2.compile(
         rf"\t]?\*?:)"
     ).encode()
 )
-_MARKED: Final = re.compile(  # a line that any of those below can match
-    rf"[ \t]*(?:[-_=~*#]|\w{{0,3}}[>|]|{_FROM}[ \t]?\*?:)", re.IGNORECASE
+_MAY_BE_HELD: Final = re.compile(  # the same of one line, to which \w is what RE2 takes for it
+    rf"[ \t]{{0,3}}(?:[a-z0-9_\u017f\u212a]{{0,3}}[>|]|--|[-_=~*#]{{10}}|\*?{_FROM}[ \t]?\*?:)",
+    re.IGNORECASE,
 )
 _QUOTED: Final = re.compile(r"[ \t]{0,3}\w{0,3}[>|]")
 _SAYS: Final = re.compile(
@@ -72,29 +75,44 @@ def unquoted_text(text: str) -> str:
     Args:
         text: what a reader sees, lines kept, not normalised.
     """
-    if _MAY_HOLD.search(text.encode("utf-8", "surrogatepass")) is None:
+    marked = marked_lines(text, MAX_LINES + 1)
+    held = any(_MAY_BE_HELD.match(text, start) for _, start, _ in marked)
+    if not held and not _holds_late(text):
         return text
     own: list[str] = []
     judged = None
     lines = text.split("\n", MAX_LINES)
     tail = _tail(lines)
-    for place, line in enumerate(lines):
-        if _MARKED.match(line) is None:
-            own.append(line)
-            continue
-        if _OLD.match(line) or (_HEAD.match(line) and _is_block(lines, place)):
-            break
-        if _SIGNATURE.fullmatch(line) or _RULE.match(line):
-            if place >= tail:
+    following = 0
+    for place, _, quotes in marked:
+        own += lines[following:place]
+        following = place + 1
+        line = lines[place]
+        if not quotes:
+            if _OLD.match(line) or (_HEAD.match(line) and _is_block(lines, place)):
                 break
-        elif _QUOTED.match(line):
-            if own and own[-1] is not judged:  # once for all the lines quoted below it
-                judged = own[-1]
-                if _SAYS.fullmatch(judged):
-                    own.pop()
-            continue
-        own.append(line)
+            if _SIGNATURE.fullmatch(line) or _RULE.match(line):
+                if place >= tail:
+                    break
+                own.append(line)
+                continue
+            if _QUOTED.match(line) is None:
+                own.append(line)
+                continue
+        if own and own[-1] is not judged:  # once for all the lines quoted below it
+            judged = own[-1]
+            if _SAYS.fullmatch(judged):
+                own.pop()
+    else:
+        own += lines[following:]
     return "\n".join(own) if any(line.strip() for line in own) else text
+
+
+def _holds_late(text: str) -> bool:
+    """Return whether a text has more lines than are looked at, and anything to cut."""
+    if text.count("\n") <= MAX_LINES:
+        return False
+    return _MAY_HOLD.search(text.encode("utf-8", "surrogatepass")) is not None
 
 
 def _is_block(lines: list[str], place: int) -> bool:

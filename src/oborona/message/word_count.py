@@ -15,6 +15,8 @@ from typing import Final
 
 import re2
 
+from oborona.message.core import count_words, said_words
+
 LOOKED_AT: Final = 32_768  # characters: 1 ms
 
 _TWO: Final = "\u3040-\u30ff\u3400-\u9fff\U00020000-\U0002ffff"
@@ -33,9 +35,12 @@ def unspaced(text: str) -> int:
 
 def words(text: str) -> list[str]:
     """Return what white space parts, without what has neither letter nor digit."""
+    if said_words is not None:
+        return said_words(text)
     return [word for word in text.split() if _SAYS.search(word)]
 
 
 def count(text: str) -> int:
     """Return how many words a text has."""
-    return len(words(text)) + unspaced(text)
+    spaced = len(words(text)) if count_words is None else count_words(text)
+    return spaced + unspaced(text)

@@ -150,6 +150,6 @@ def _entities(
 ) -> tuple[NamedEntity, ...]:
     normal = normalise(text)
     named = entities.read(
-        text, normal, (), pages, message_links, regions, findings, hinted=entities.may_hold(normal)
+        text, normal, (), pages, message_links, regions, findings, hinted=entities.hints(normal)
     )
     return tuple(msgspec.structs.replace(entity, place=place) for entity in named)
