@@ -89,8 +89,8 @@ PERSON_FACTS: Final = (
         name="duplicate",
         type=bool,
         stage=Stage.CONNECT,
-        doc="The same event (equal key) of an earlier time is known; of equal times the one with "
-        "the smaller id is the first.",
+        doc="The same event (equal key) of an earlier time is known; of equal times the one that "
+        "came first is the first.",
         example=False,
     ),
     Fact(
