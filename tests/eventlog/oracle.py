@@ -35,8 +35,10 @@ class BruteForceOracle:
 
     def batch(self, tables: Mapping[str, Sequence[Row]]) -> dict[str, list[list[str]]]:
         """Return the rules of each row of each table, by name in the order of delivery."""
-        own = [_Checked(delivered_at(name), rows) for name, rows in tables.items()]
-        newest = max(table.slot for table in [*self._checked, *own])
+        return {name: self._table(delivered_at(name), rows) for name, rows in tables.items()}
+
+    def _table(self, slot: int, rows: Sequence[Row]) -> list[list[str]]:
+        newest = max([slot, *(table.slot for table in self._checked)])
         day = [table for table in self._checked if table.slot > newest - DAY_S]
         told: dict[int, float] = {}
         for table in day:
@@ -44,33 +46,24 @@ class BruteForceOracle:
                 moment = _moment(row, table.slot)
                 told[row["key"]] = min(told.get(row["key"], moment), moment)
         first: dict[int, tuple[float, int]] = {}
-        place = 0
-        for table in own:
-            for row in table.rows:
-                here = (_moment(row, table.slot), place)
-                first[row["key"]] = min(first.get(row["key"], here), here)
-                place += 1
-        counts = Counter(
-            (row["person"], row["event"]) for table in [*day, *own] for row in table.rows
-        )
+        for place, row in enumerate(rows):
+            here = (_moment(row, slot), place)
+            first[row["key"]] = min(first.get(row["key"], here), here)
+        counts = Counter((row["person"], row["event"]) for table in day for row in table.rows)
+        counts.update((row["person"], row["event"]) for row in rows)
         abnormal = {
             person
             for (person, event), count in counts.items()
             if person is not None and count > self._thresholds.get(event, self._threshold)
         }
-        rules: dict[str, list[list[str]]] = {}
-        place = 0
-        for name, table in zip(tables, own, strict=True):
-            rules[name] = []
-            for row in table.rows:
-                moment, key = _moment(row, table.slot), row["key"]
-                repeated = key is not None and (
-                    first[key] != (moment, place) or (key in told and told[key] <= moment)
-                )
-                fired = ["DUPLICATE"] * repeated + ["ABNORMAL"] * (row["person"] in abnormal)
-                rules[name].append(fired)
-                place += 1
-        self._checked += own
+        self._checked.append(_Checked(slot, rows))
+        rules = []
+        for place, row in enumerate(rows):
+            moment, key = _moment(row, slot), row["key"]
+            repeated = key is not None and (
+                first[key] != (moment, place) or (key in told and told[key] <= moment)
+            )
+            rules.append(["DUPLICATE"] * repeated + ["ABNORMAL"] * (row["person"] in abnormal))
         return rules
 
 

@@ -35,16 +35,25 @@ KINDS = ("click", "show", "read", "share")
 HASHER = EventHasher(b"a key of tests, no site's")
 
 
-def made_rows(seed: int, slots: int, rows: int) -> dict[str, list[dict[str, Any]]]:
-    """Return tables of made-up events by name: `rows` of them in `slots` tables."""
+def made_rows(
+    seed: int, slots: int, rows: int, *, every: int = 1
+) -> dict[str, list[dict[str, Any]]]:
+    """Return tables of made-up events by name: `rows` of them in `slots` tables.
+
+    Args:
+        seed: of chance.
+        slots: tables.
+        rows: of all of them.
+        every: there is a table in one of so many slots.
+    """
     chance = random.Random(seed)
     tables: dict[str, list[dict[str, Any]]] = {
-        slot_name(START + n * SLOT_S): [] for n in range(slots)
+        slot_name(START + n * every * SLOT_S): [] for n in range(slots)
     }
     told: list[dict[str, Any]] = []
     for number in range(rows):
         slot = chance.randrange(slots)
-        arrived = START + slot * SLOT_S
+        arrived = START + slot * every * SLOT_S
         if (
             told and chance.random() < 0.03
         ):  # told again, with the same time, an earlier or a later one

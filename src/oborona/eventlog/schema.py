@@ -29,7 +29,7 @@ NAME: Final = re.compile(r"[a-z][a-z0-9_]{0,62}")
 """Names of logs and columns: what any engine and any folder takes as it stands."""
 STANDARD: Final = ("id", "time", "event", "person", "key")
 RULES: Final = "rules"
-WORK: Final = ("place", "moment", "table", "duplicate", "abnormal", "slot", "date")
+WORK: Final = ("place", "moment", "table", "day", "duplicate", "abnormal", "slot", "date")
 """Columns that a batch, or a table by event time, has beside those of its log."""
 MOMENT: Final = pa.timestamp("us", "UTC")
 DEFAULT_THRESHOLD: Final = 300.0  # events of one name of one person in a day

@@ -26,6 +26,7 @@ from oborona.cli.doctor.delivery import delivery
 from oborona.cli.doctor.dns import dns
 from oborona.cli.doctor.doors import doors
 from oborona.cli.doctor.engines import engines
+from oborona.cli.doctor.event_logs import event_logs
 from oborona.cli.doctor.export import export
 from oborona.cli.doctor.flows import flows
 from oborona.cli.doctor.free_lists import free_lists
@@ -125,7 +126,7 @@ def _run_checks(context: CliContext, folder: Path | None) -> Iterator[CheckRepor
     context.loaded.settings  # noqa: B018 - what is wrong there ends every command
     for check in (
         interpreter, _policy, _state, stores, name, daemon, counters, doors, partial(postfix, folder=folder), exim, partial(traffic, folder=folder), clients, delivery, dns, free_lists, engines,
-        places, reader, signatures, pins, accounts, hooks, addresses, partial(outgoing, folder=folder), model, final, personal, intake, reports_by_mail, mailboxes, export, flows,
+        places, reader, signatures, pins, accounts, hooks, addresses, partial(outgoing, folder=folder), model, final, personal, intake, reports_by_mail, mailboxes, export, flows, event_logs,
     ):  # fmt: skip
         subject = getattr(check, "__name__", None) or check.func.__name__  # type: ignore[union-attr]
         try:

@@ -12,13 +12,14 @@ import pyarrow.compute as pc
 
 from oborona.eventlog.periods import moments
 from oborona.eventlog.schema import RULES
+from oborona.eventlog.slots import delivered_at
 from oborona.eventlog.transform.check import SEPARATOR
 
 SHADOW: Final = " (shadow)"  # behind the name of a rule that marks nothing
 
 
 def batch_rows(tables: Mapping[str, pa.Table]) -> pa.Table:
-    """Return the rows of tables with their `moment`, `place` and `table`, its number from 0 on.
+    """Return the rows of tables with `moment`, `place`, and the `table` and `slot` they are of.
 
     Args:
         tables: by name, in the order of delivery.
@@ -27,8 +28,11 @@ def batch_rows(tables: Mapping[str, pa.Table]) -> pa.Table:
         table.append_column("moment", moments(table, name)) for name, table in tables.items()
     )
     rows = rows.append_column("place", pa.array(np.arange(rows.num_rows, dtype=np.int64)))
-    numbers = np.repeat(np.arange(len(tables)), [table.num_rows for table in tables.values()])
-    return rows.append_column("table", pa.array(numbers, pa.int64()))
+    counts = [table.num_rows for table in tables.values()]
+    numbers = np.repeat(np.arange(len(tables)), counts)
+    slots = np.repeat([delivered_at(name) for name in tables], counts)
+    rows = rows.append_column("table", pa.array(numbers, pa.int64()))
+    return rows.append_column("slot", pa.array(slots, pa.int64()))
 
 
 def by_table(tables: Iterable[str], rows: pa.Table) -> Iterator[tuple[str, pa.Table]]:

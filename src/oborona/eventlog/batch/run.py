@@ -6,8 +6,8 @@
     finish    the tables and the batch are written down as done
 
 A process that is killed anywhere goes on with the batch that is not done: it writes the same files
-again, or the same octets over them. What a batch sees of the day are the files of tables that were
-checked before it began, by the slots in their names: never what time it is.
+again, or the same octets over them. What a table sees of the day are those that were checked before
+it, by the slots in their names: never what time it is, nor in which batch it is.
 
 A table that can't be read, or has other rows than when it was delivered, is set aside, and the
 batch is begun anew without it. A batch for which memory does not suffice, or over which the process
@@ -43,8 +43,10 @@ from oborona.eventlog.transform.check import fired_rules
 from oborona.eventlog.transform.histories import event_counts, event_keys
 from oborona.telemetry.log import event
 
-KEYS: Final = pa.schema([("key", pa.int64()), ("moment", pa.int64())])
-COUNTS: Final = pa.schema([("person", pa.int64()), ("event", pa.string()), ("n", pa.int64())])
+KEYS: Final = pa.schema([("slot", pa.int64()), ("key", pa.int64()), ("moment", pa.int64())])
+COUNTS: Final = pa.schema(
+    [("slot", pa.int64()), ("person", pa.int64()), ("event", pa.string()), ("n", pa.int64())]
+)
 MOST_TRIES: Final = 2
 
 _log = logging.getLogger("oborona.eventlog")
@@ -112,7 +114,9 @@ class LogChecker:
             if not self._halve(batch):
                 raise
             return True
+        newest = max(filter(None, (self._store.newest(batch), max(batch.tables))))
         self._store.finish(batch, checked, self._clock(), time.process_time() - began)
+        self._folder.forget(_day_before(newest))
         self._now_most = self._most
         return True
 
@@ -130,7 +134,9 @@ class LogChecker:
         return batch
 
     def _begun(self) -> LogBatch | None:
-        tables = self._store.due(self.schema.name, self._now_most)
+        # what rules say of persons counts whole tables: a batch of several would see later ones
+        most = 1 if self._rules.persons_needed else self._now_most
+        tables = self._store.due(self.schema.name, most)
         if not tables:
             return None
         return self._store.begin(
@@ -178,9 +184,8 @@ class LogChecker:
         return tables
 
     def _remember(self, batch: LogBatch, tables: Mapping[str, pa.Table]) -> None:
-        """Write what each table adds to the day; drop what is older than one."""
+        """Write what each table adds to the day."""
         self._write_histories(tables)
-        self._folder.forget(_day_before(batch.tables))
         self._store.remember(batch, self._clock())
 
     def _write_histories(self, tables: Mapping[str, pa.Table]) -> None:
@@ -192,10 +197,14 @@ class LogChecker:
             for name, history in by_table(tables, self._engine.collect(found)):
                 write_table(path(name), history.cast(schema))
 
-    def _day(self, batch: LogBatch) -> list[str]:
-        """Return the names of the tables whose day a batch sees; what was lost is made again."""
-        newest = self._store.newest(batch)
-        since = _day_before(batch.tables if newest is None else (*batch.tables, newest))
+    def _day(self, batch: LogBatch, newest: str | None) -> list[str]:
+        """Return the names of the tables whose day a batch sees; what was lost is made again.
+
+        Args:
+            batch: whose day.
+            newest: the last name that was checked before it.
+        """
+        since = max(map(_day_before, (min(batch.tables), *((newest,) if newest else ()))))
         names = self._store.remembered(batch, since)
         lost = {
             name: read_table(self._folder.source(name), self.schema.arrow)
@@ -211,7 +220,8 @@ class LogChecker:
         return list(map(self._folder.source, names)) if self._rules.persons_needed else []
 
     def _check(self, batch: LogBatch, tables: Mapping[str, pa.Table]) -> list[CheckedTable]:
-        before = self._day(batch)
+        newest = self._store.newest(batch)
+        before = self._day(batch, newest)
         thresholds = dict(batch.thresholds)
         threshold = thresholds.pop(OTHERS)
         fired = self._engine.collect(
@@ -219,6 +229,7 @@ class LogChecker:
                 self._engine.table("events", batch_rows(tables)),
                 self._engine.files("keys", map(self._folder.keys, before), KEYS),
                 self._engine.files("counts", map(self._folder.counts, before), COUNTS),
+                0 if newest is None else delivered_at(newest),
                 thresholds,
                 threshold,
                 self._rules,
@@ -258,6 +269,6 @@ def _shares(table: pa.Table, name: str) -> tuple[EventShare, ...]:
     )
 
 
-def _day_before(tables: Collection[str]) -> str:
-    """Return the first slot of the day that ends with the newest of tables."""
-    return slot_name(max(map(delivered_at, tables)) - DAY_S + SLOT_S)
+def _day_before(table: str) -> str:
+    """Return the first slot of the day that ends with a table."""
+    return slot_name(delivered_at(table) - DAY_S + SLOT_S)

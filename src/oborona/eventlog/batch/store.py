@@ -104,6 +104,15 @@ class LogStore(SharedSqliteFile):
 
     shared = SHARED
 
+    def logs(self) -> list[str]:
+        """Return the names of all logs that have had a table or a file."""
+        return [
+            name
+            for (name,) in self.rows(
+                "SELECT log FROM source_table UNION SELECT log FROM dropped_file ORDER BY 1"
+            )
+        ]
+
     def followed(self, log: str) -> FollowedLog | None:
         """Return how far a log was exported; None where nothing was."""
         rows = self.rows("SELECT place, slot, origin FROM followed WHERE log = ?", (log,))

@@ -7,7 +7,7 @@ A file is given under a name that begins with a point, and renamed when it is wh
 changed within the last seconds is let lie. A file whose name is that of a slot (or of a slot, a
 point and a word) gives its table this name; any other the slot in which it was met. It stays where
 it is. The same file again, with the same rows, is no second table; with others it is set aside, as
-is one that can't be read, or over which the process ended three times. Of a file that can be read
+is one that can't be read, or over which the process ended twenty times. Of a file that can be read
 rows that can't be used are left out, each with its reason in `aside`.
 """
 
@@ -40,8 +40,8 @@ from oborona.telemetry.log import event
 
 SETTLE_S: Final = 5.0
 """A file that changed within so many seconds may be half written."""
-MOST_TRIES: Final = 3
-"""A file over which the process ended so often is what ends it."""
+MOST_TRIES: Final = 20
+"""A file over which the process ended so often is what ends it; others are taken before it."""
 AT_ONCE: Final = 20_000  # rows as Python has them, ten times as large as in a table
 _WORD: Final = re.compile(r"[^A-Za-z0-9_-]+")
 _LONGEST: Final = 80
@@ -86,7 +86,8 @@ class DroppedFiles:
             StoreError: the folder can't be read, or the table not written; the file waits.
         """
         known = self._store.files(self.log.schema.name)
-        for path in self._paths():
+        met = {name: file.tries for name, file in known.items() if file.state is DropState.MET}
+        for path in sorted(self._paths(), key=lambda path: met.get(_shown(path.name), 0)):
             before = known.get(_shown(path.name))
             file = self._new(path, before)
             if file is not None:

@@ -6,8 +6,12 @@ The rules of the system come first:
                moment; of equal moments the one that was delivered first is the original
     ABNORMAL   its person had more events of one name in the day than the threshold of that name
 
-Those of the policy follow (`eventlog.policy_rules`). The day is what was remembered of earlier
-tables (`histories`), and the batch itself; for facts of persons the earlier tables themselves.
+The day of a table is 24 hours of tables, by their slots, up to it or to the newest that was checked
+before. A table sees those that were checked before it, the earlier ones of its batch and itself: so
+the same comes of tables in whatever batches they are checked.
+
+Those of the policy follow (`eventlog.policy_rules`). What they ask of persons is read from the
+earlier tables themselves; a batch has one table then.
 """
 
 from __future__ import annotations
@@ -19,16 +23,20 @@ import ibis
 from ibis.expr import types as ir
 
 from oborona.eventlog.policy_rules import EventRules
+from oborona.eventlog.slots import DAY_S
 
 DUPLICATE: Final = "DUPLICATE"
 ABNORMAL: Final = "ABNORMAL"
 SEPARATOR: Final = ","
+EARLIER: Final = ibis.literal(-1, type="int64")
+"""The number of all tables that were checked before the batch."""
 
 
 def fired_rules(
     events: ir.Table,
     keys: ir.Table,
     counts: ir.Table,
+    newest: int,
     thresholds: Mapping[str, float],
     threshold: float,
     rules: EventRules,
@@ -38,9 +46,11 @@ def fired_rules(
 
     Args:
         events: rows of the batch: the columns of its log, and `place`, the row's number from 0 on
-            in the order of delivery, and `moment`, microseconds since the epoch, never null.
-        keys: `key`, `moment` of earlier tables.
-        counts: `person`, `event`, `n` of earlier tables.
+            in the order of delivery, `table`, the number of its table from 0 on, `slot`, of that
+            table in Unix seconds, and `moment`, microseconds since the epoch, never null.
+        keys: `slot`, `key`, `moment` of tables that were checked before.
+        counts: `slot`, `person`, `event`, `n` of the same.
+        newest: the latest slot of those tables; 0 = there are none.
         thresholds: by name of an event.
         threshold: of all other names.
         rules: of the policy.
@@ -50,6 +60,7 @@ def fired_rules(
         `place`, `rules` (names with a comma before each; empty = none fired), `shadow` (the same of
         rules in shadow mode), in order of place.
     """
+    events = events.mutate(day=ibis.greatest(events.slot, newest) - DAY_S)
     facts = _facts(
         events,
         _repeated_places(events, keys),
@@ -77,7 +88,7 @@ def _names(flags: Mapping[str, ir.BooleanValue]) -> ir.StringValue:
 def _facts(events: ir.Table, repeated: ir.Table, abnormal: ir.Table) -> ir.Table:
     """Return the events with what is known of each: `duplicate`, `abnormal`."""
     known = events.left_join(repeated, "place").select(events, "duplicate")
-    known = known.left_join(abnormal, "person").select(known, "abnormal")
+    known = known.left_join(abnormal, ["table", "person"]).select(known, "abnormal")
     return known.mutate(
         duplicate=known.duplicate.fill_null(False),
         abnormal=known.abnormal.fill_null(False),
@@ -86,25 +97,39 @@ def _facts(events: ir.Table, repeated: ir.Table, abnormal: ir.Table) -> ir.Table
 
 def _repeated_places(events: ir.Table, keys: ir.Table) -> ir.Table:
     """Return the `place` of each event that was told before."""
-    told = events.filter(events.key.notnull()).select("place", "key", "moment")
-    turn = ibis.row_number().over(
-        ibis.window(group_by=told.key, order_by=[told.moment, told.place])
+    told = events.filter(events.key.notnull()).select(
+        "place", "table", "slot", "day", "key", "moment"
     )
-    earlier = keys.semi_join(told, "key")
-    earlier = earlier.group_by("key").agg(before=earlier.moment.min())
-    told = told.mutate(turn=turn).left_join(earlier, "key")
-    repeated = told.filter((told.turn > 0) | (told.before <= told.moment))
+    own = told.group_by("table", "slot", "day", "key").agg(moment=told.moment.min())
+    before = keys.semi_join(own, "key").select("slot", "key", "moment", table=EARLIER)
+    known = ibis.union(before, own.select("slot", "key", "moment", table=own.table)).view()
+    seen = own.join(
+        known, [own.key == known.key, known.table < own.table, known.slot > own.day]
+    ).select(own.table, own.key, seen=known.moment)
+    first = seen.group_by("table", "key").agg(first=seen.seen.min())
+    turn = ibis.row_number().over(
+        ibis.window(group_by=[told.table, told.key], order_by=[told.moment, told.place])
+    )
+    told = told.mutate(turn=turn)
+    told = told.left_join(first, ["table", "key"]).select(told, "first")
+    repeated = told.filter((told.turn > 0) | (told.first <= told.moment))
     return repeated.select("place", duplicate=ibis.literal(value=True))
 
 
 def _abnormal_persons(
     events: ir.Table, counts: ir.Table, thresholds: Mapping[str, float], threshold: float
 ) -> ir.Table:
-    """Return the `person`s of the batch who had more of an event in the day than its threshold."""
+    """Return `table` and `person` of those who had more of an event than its threshold."""
     own = events.filter(events.person.notnull())
-    own = own.group_by("person", "event").agg(n=own.count())
-    day = ibis.union(counts.semi_join(own, "person"), own)
-    day = day.group_by("person", "event").agg(n=day.n.sum())
+    own = own.group_by("table", "slot", "day", "person", "event").agg(n=own.count())
+    asked = own.select("table", "day", "person").distinct()
+    before = counts.semi_join(asked, "person")
+    before = before.select("slot", "person", "event", "n", table=EARLIER)
+    known = ibis.union(before, own.select("slot", "person", "event", "n", table=own.table)).view()
+    seen = asked.join(
+        known, [asked.person == known.person, known.table <= asked.table, known.slot > asked.day]
+    ).select(asked.table, asked.person, event=known.event, n=known.n)
+    day = seen.group_by("table", "person", "event").agg(n=seen.n.sum())
     line = (
         ibis.cases(
             *((day.event == name, most) for name, most in thresholds.items()), else_=threshold
@@ -113,4 +138,4 @@ def _abnormal_persons(
         else threshold
     )
     over = day.filter(day.n > line)
-    return over.select("person").distinct().mutate(abnormal=ibis.literal(value=True))
+    return over.select("table", "person").distinct().mutate(abnormal=ibis.literal(value=True))

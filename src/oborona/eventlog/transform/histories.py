@@ -9,13 +9,13 @@ def event_keys(events: ir.Table) -> ir.Table:
     """Return each key of each table with the first moment at which it is told.
 
     Args:
-        events: rows of a batch: `table`, `key` and `moment` of each.
+        events: rows of a batch: `table`, `slot`, `key` and `moment` of each.
 
     Returns:
-        `table`, `key`, `moment`: a row for each table and key, in their order.
+        `table`, `slot`, `key`, `moment`: a row for each table and key, in their order.
     """
     told = events.filter(events.key.notnull())
-    firsts = told.group_by("table", "key").agg(moment=told.moment.min())
+    firsts = told.group_by("table", "slot", "key").agg(moment=told.moment.min())
     return firsts.order_by("table", "key")
 
 
@@ -23,11 +23,12 @@ def event_counts(events: ir.Table) -> ir.Table:
     """Return how many events of each name a person had in each table.
 
     Args:
-        events: rows of a batch: `table`, `person` and `event` of each.
+        events: rows of a batch: `table`, `slot`, `person` and `event` of each.
 
     Returns:
-        `table`, `person`, `event`, `n`: a row for each table, person and name, in their order.
+        `table`, `slot`, `person`, `event`, `n`: a row for each table, person and name, in their
+        order.
     """
     told = events.filter(events.person.notnull())
-    counts = told.group_by("table", "person", "event").agg(n=told.count())
+    counts = told.group_by("table", "slot", "person", "event").agg(n=told.count())
     return counts.order_by("table", "person", "event")
