@@ -14,7 +14,7 @@ from oborona.eventlog.rules.compile import (
     compile_rules,
     live_names,
     needed_facts,
-    rules_column,
+    with_rules,
 )
 from oborona.eventlog.rules.networks import halves
 from oborona.eventlog.rules.row import RowRules
@@ -50,8 +50,8 @@ ROWS: Final[list[dict[str, Any]]] = [
 def columns(rules: LogRules) -> list[list[str]]:
     made = ibis.memtable(source(ROWS))
     compiled = compile_rules(rules, rules.log)
-    of = rules_column(compiled, live_names(rules))
-    found = made.select("id", rules=of(made)).order_by("id").to_pyarrow()
+    found = with_rules(made, compiled, live_names(rules)).order_by("id").to_pyarrow()
+    assert found.column_names == [*made.columns, "rules"]
     names: list[list[str]] = found["rules"].to_pylist()
     return names
 
