@@ -21,7 +21,8 @@ import ibis
 import ibis.expr.types as ir
 
 from oborona.eventlog.rules.columns import RULES, LogColumns, TableEngine, table_schema
-from oborona.eventlog.rules.emit import MAX_SIZE, TableEmitter, written_size
+from oborona.eventlog.rules.cost import MAX_SIZE, written_size
+from oborona.eventlog.rules.emit import TableEmitter
 from oborona.policy.event_rules import LogRules
 from oborona.policy.expression.check import ExpressionChecker
 from oborona.policy.expression.fault import ExpressionFault

@@ -22,7 +22,6 @@ from typing import Final
 
 import ibis
 import ibis.expr.types as ir
-from ibis.expr.operations import Node, RegexSearch
 
 from oborona.eventlog.rules import arithmetic, clock, networks, texts
 from oborona.eventlog.rules.columns import (
@@ -34,6 +33,7 @@ from oborona.eventlog.rules.columns import (
     read_column,
     whole_micros,
 )
+from oborona.eventlog.rules.cost import every
 from oborona.eventlog.rules.java_patterns import java_pattern
 from oborona.policy.event_logs import EventColumnKind
 from oborona.policy.expression.fault import ExpressionFault, PatternError
@@ -42,11 +42,6 @@ from oborona.policy.expression.patterns import pattern_for
 from oborona.policy.expression.schema import FactSchema, PieceKind
 from oborona.policy.expression.syntax import ExpressionSource
 from oborona.policy.expression.typed_piece import TypedPiece
-
-MAX_SIZE: Final = 50_000  # nodes of an expression written out: a statement of a megabyte
-
-COSTLY: Final = 25  # operations of a condition that is worth a question before it
-PATTERN_COST: Final = 30  # operations in the time of a search for a pattern
 
 _SIGNS: Final[Mapping[type[ast.cmpop], str]] = {
     ast.Eq: "==",
@@ -128,7 +123,7 @@ class TableEmitter:
                 return self._name(node, piece)
             case ast.BoolOp(op=op, values=values):
                 conditions = [self.condition(value) for value in values]
-                return reduce(or_, conditions) if isinstance(op, ast.Or) else _all(conditions)
+                return reduce(or_, conditions) if isinstance(op, ast.Or) else every(conditions)
             case ast.UnaryOp(op=ast.Not(), operand=operand):
                 return ~self.condition(operand)
             case ast.UnaryOp(op=ast.USub(), operand=operand):
@@ -361,43 +356,3 @@ def _label(node: ast.expr) -> str:
         case ast.Subscript(value=value, slice=ast.Constant(value=str() as member)):
             return f"{_label(value)}[{member}]"
     return ""
-
-
-def _all(conditions: Sequence[ir.BooleanValue]) -> ir.BooleanValue:
-    """Return whether all of some conditions hold.
-
-    Where one is costly, the cheap ones are asked first, and it only of rows that are left: of
-    `AND` engines calculate both sides of all rows. None fails or is NULL, so the order is free.
-    """
-    costs = [_cost(condition) for condition in conditions]
-    if max(costs) < COSTLY:
-        return reduce(and_, conditions)
-    ordered = [conditions[place] for place in sorted(range(len(costs)), key=costs.__getitem__)]
-    left = ordered.pop()
-    while ordered:
-        left = ibis.ifelse(ordered.pop(), left, False)
-    return left
-
-
-def _cost(condition: ir.BooleanValue) -> int:
-    """Return about how many operations a condition is."""
-    patterns = len(condition.op().find(RegexSearch))
-    return written_size(condition) + PATTERN_COST * patterns
-
-
-def written_size(value: ir.Value) -> int:
-    """Return how many nodes an expression has once it is written out, without its table."""
-    known: dict[Node, int] = {}
-
-    def size(node: Node) -> int:
-        if node not in known:
-            known[node] = 1 + sum(
-                size(child) for child in node.__children__ if not _is_table(child)
-            )
-        return known[node]
-
-    return size(value.op())
-
-
-def _is_table(node: Node) -> bool:
-    return hasattr(node, "schema")
