@@ -7,7 +7,7 @@ columns = { agent = "text", price = "number", shown = "time", tags = "set", clie
 events  = ["click", "show"]
 
 Each row is one event of one person.  Beside its own columns a rule may name what the rows before it
-say of the person: `PERSON_FACTS`, `PERSON_FAMILIES`.
+say of the person (`oborona.policy.person_facts`).
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
 from oborona.policy.expression import Fact, FactSchema, FactType
-from oborona.policy.expression.schema import FactFamily, TableDialect
+from oborona.policy.expression.schema import TableDialect
 from oborona.policy.named_tables import Fields, Name, TableSort, Why, refuse
+from oborona.policy.person_facts import PERSON_FACTS, person_families
 from oborona.types import Stage
 
 MAX_LOGS: Final = 50
 MAX_COLUMNS: Final = 200
 MAX_EVENTS: Final = 200  # kinds of events of one log: each may become a column of counts
 MAX_EVENT: Final = 64  # characters of one
-DAY_S: Final = 86_400.0
 _COLUMN: Final = re.compile(r"[a-z][a-z0-9]*(_[a-z0-9]+)*")
 _EVENT: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:/-]*")
 # columns of every log that have a meaning of their own
@@ -73,69 +73,6 @@ _EXAMPLES: Final[Mapping[EventColumnKind, object]] = MappingProxyType(
         EventColumnKind.ADDRESS: "192.0.2.25",
     }
 )
-
-PERSON_FACTS: Final = (
-    Fact(
-        name="time.now",
-        type=float,
-        stage=Stage.CONNECT,
-        doc="When the event happened, by its own time; hour() and weekday() tell it by a time "
-        "zone. none: not known, before 1970, or from 2100 on.",
-        unit="Unix seconds",
-        example=1_700_000_000.0,
-        optional=True,
-    ),
-    Fact(
-        name="duplicate",
-        type=bool,
-        stage=Stage.CONNECT,
-        doc="The same event (equal key) of an earlier time is known; of equal times the one that "
-        "came first is the first.",
-        example=False,
-    ),
-    Fact(
-        name="person.kinds",
-        type=int,
-        stage=Stage.CONNECT,
-        doc="Distinct kinds of events of the person in the day.",
-        example=2,
-    ),
-    Fact(
-        name="person.abnormal",
-        type=bool,
-        stage=Stage.CONNECT,
-        doc="The person has more events of some kind in the day than the threshold of that kind.",
-        example=False,
-    ),
-    Fact(
-        name="person.gap",
-        type=float,
-        stage=Stage.CONNECT,
-        doc="Time since the person's event before this one, of any kind, by time and then id; "
-        "none: there is none in the day.",
-        unit="seconds",
-        example=0.25,
-        optional=True,
-    ),
-    Fact(
-        name="person.minute",
-        type=int,
-        stage=Stage.CONNECT,
-        doc="Events of the person in the 60 seconds up to this one, itself and those of the same "
-        "time included.",
-        example=1,
-    ),
-    Fact(
-        name="person.score",
-        type=float,
-        stage=Stage.CONNECT,
-        doc="What a model of persons says of the person; none: no model has judged them.",
-        unit="share 0 to 1",
-        example=0.97,
-        optional=True,
-    ),
-)
-"""What the rows of a log say of a row and its person."""
 
 
 class EventLogTable(msgspec.Struct, frozen=True, kw_only=True):
@@ -227,55 +164,6 @@ class RuledLog(msgspec.Struct, frozen=True, kw_only=True):
     def counted(self) -> tuple[str, ...]:
         """Columns whose distinct values are counted: texts, addresses, hashes."""
         return tuple(name for name, kind in self.columns.items() if kind in _COUNTED)
-
-
-def person_families(events: tuple[str, ...], counted: tuple[str, ...]) -> tuple[FactFamily, ...]:
-    """Return what the rows of a log say of a person, by kind of event or column.
-
-    Args:
-        events: all kinds.
-        counted: columns whose distinct values are counted.
-    """
-    return (
-        FactFamily(
-            name="person.day",
-            members=events,
-            type=int,
-            stage=Stage.CONNECT,
-            doc="Events of this kind by the person in the day.",
-            example=3,
-        ),
-        FactFamily(
-            name="person.since",
-            members=events,
-            type=float,
-            stage=Stage.CONNECT,
-            doc="Time since the person's event of this kind before this row, by time and then id; "
-            "none: there is none in the day.",
-            unit="seconds",
-            example=90.0,
-            optional=True,
-        ),
-        FactFamily(
-            name="person.distinct",
-            members=counted,
-            type=int,
-            stage=Stage.CONNECT,
-            doc="Distinct values of this column in the person's events of the day, without none: "
-            "devices, addresses.",
-            example=1,
-        ),
-        FactFamily(
-            name="threshold",
-            members=events,
-            type=float,
-            stage=Stage.CONNECT,
-            doc="Events of this kind in a day from which on a person is abnormal; none: there is "
-            "no threshold yet.",
-            example=300.0,
-            optional=True,
-        ),
-    )
 
 
 def event_log(fields: Fields) -> RuledLog:

@@ -17,7 +17,7 @@ import pyarrow as pa
 
 from oborona.eventlog.rules.columns import TableEngine, column_of, table_schema
 from oborona.eventlog.rules.compile import CheckedTree
-from oborona.eventlog.rules.emit import written_size
+from oborona.eventlog.rules.cost import written_size
 from oborona.eventlog.rules.networks import address_columns
 from oborona.policy.event_logs import EventColumnKind, RuledLog
 from oborona.policy.event_rules import LogRules

@@ -14,11 +14,13 @@ from oborona.eventlog.rules.compile import (
     compile_rules,
     live_names,
     needed_facts,
-    rules_column,
+    with_rules,
 )
 from oborona.eventlog.rules.networks import halves
 from oborona.eventlog.rules.row import RowRules
 from oborona.policy.event_rules import LogRules
+from oborona.policy.expression import REFERENCE
+from oborona.policy.expression.table_dialect import REFUSED
 from oborona.policy.fact_table import SCHEMA
 from oborona.policy.load import load_policy
 from tests.eventlog.made_rows import source
@@ -50,8 +52,8 @@ ROWS: Final[list[dict[str, Any]]] = [
 def columns(rules: LogRules) -> list[list[str]]:
     made = ibis.memtable(source(ROWS))
     compiled = compile_rules(rules, rules.log)
-    of = rules_column(compiled, live_names(rules))
-    found = made.select("id", rules=of(made)).order_by("id").to_pyarrow()
+    found = with_rules(made, compiled, live_names(rules)).order_by("id").to_pyarrow()
+    assert found.column_names == [*made.columns, "rules"]
     names: list[list[str]] = found["rules"].to_pylist()
     return names
 
@@ -114,6 +116,35 @@ def test_what_spark_cannot_do_is_refused_for_spark_alone(tmp_path: Path) -> None
         compile_rules(rules, rules.log, TableEngine.PYSPARK)
     assert caught.value.line == 10
     assert caught.value.column > 20
+
+
+CALLED: Final = {
+    "len": "len(agent) > 1",
+    "min": "min(price, 1) > 0",
+    "max": "max(price, 1) > 0",
+    "abs": "abs(price) > 1",
+    "round": "round(price, 1) > 1",
+    "lower": "lower(agent) == 'curl'",
+    "contains": "contains(agent, 'c')",
+    "startswith": "startswith(agent, 'c')",
+    "endswith": "endswith(agent, 'l')",
+    "matches": "matches(agent, 'c.r')",
+    "share": "share(price, 2) > 0.5",
+    "log_odds": "log_odds(price) > 0",
+    "in_networks": "in_networks(client, '192.0.2.0/24')",
+    "fired": "fired(OTHER)",
+    "hour": "hour() > 1",
+    "weekday": "weekday('Europe/Moscow') > 1",
+}
+
+
+def test_every_function_is_calculated_for_tables_or_refused(tmp_path: Path) -> None:
+    assert set(REFERENCE) == CALLED.keys() | REFUSED.keys()
+    assert not CALLED.keys() & REFUSED.keys()
+    texts = [rule(f"{name.upper()}", when) for name, when in CALLED.items()]
+    rules = loaded(tmp_path, rule("OTHER", "robot"), *texts)
+    for engine in TableEngine:
+        assert len(compile_rules(rules, rules.log, engine)) == len(CALLED) + 1
 
 
 def test_facts_have_columns_by_their_names() -> None:

@@ -106,7 +106,7 @@ def test_an_emitter_that_leaves_null_is_found_out(
     [
         ("compared", lambda left, sign, right, **_: {"==": left == right, "!=": left != right, "<": left < right,
                                                        "<=": left <= right, ">": left > right, ">=": left >= right}[sign]),
-        ("divided", lambda x, y: x / y),
+        ("divided", lambda x, y, *_: x / y),
         ("smallest", lambda numbers: ibis.least(*numbers)),
     ],
 )  # fmt: skip

@@ -18,7 +18,7 @@ from oborona.message.shingles import TYPES
 from oborona.policy.checks import FINDINGS
 from oborona.policy.decision import PARTIAL, TEMPERROR, UNFINISHED
 from oborona.policy.engines import FINDINGS as OF_ENGINES
-from oborona.policy.event_logs import PERSON_FACTS, RuledLog, person_families
+from oborona.policy.event_logs import RuledLog
 from oborona.policy.expression import REFERENCE, Fact
 from oborona.policy.expression.forms import TextForm
 from oborona.policy.expression.schema import DERIVED_METRICS, FactFamily
@@ -26,6 +26,7 @@ from oborona.policy.expression.table_dialect import REFUSED
 from oborona.policy.fact_table import AREAS, NAMES, SCHEMA, STAGES
 from oborona.policy.facts.declaration import FactArea
 from oborona.policy.load import load_policy
+from oborona.policy.person_facts import PERSON_FACTS, person_families
 from oborona.policy.pictures import FINDINGS as OF_PICTURES
 from oborona.policy.scripts.scripts import FINDINGS as OF_SCRIPTS
 from oborona.policy.shipped_files import MANIFEST

@@ -23,6 +23,7 @@ EVENT: Final = "event"  # what kind of event a row is
 PERSON: Final = "person"  # a key of the person; rules don't see it
 ROW: Final = "id"  # of a row, rising; rules don't see it
 KEY: Final = "key"  # equal for events that are the same; rules don't see it
+RULES: Final = "rules"  # of a checked row: the names of the rules that fire
 TIME: Final = "time"  # when the event happened, UTC
 EARLIEST: Final = 0  # seconds since 1970: a time before it is none
 LATEST: Final = 4_102_444_800  # the year 2100: a time from it on is none

@@ -8,15 +8,13 @@ The rows have all facts that either rules name (`facts.with_facts`); nothing is 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import reduce
-from operator import or_
 from typing import Final, NamedTuple
 
 import ibis
 import ibis.expr.types as ir
 
 from oborona.eventlog.rules.columns import EVENT, PERSON, ROW
-from oborona.eventlog.rules.compile import BETWEEN, RuleColumn, rules_column
+from oborona.eventlog.rules.compile import BETWEEN, RuleColumn, with_rules
 
 EXAMPLES: Final = 20
 _BEFORE, _AFTER = "rules_before", "rules_after"
@@ -78,16 +76,10 @@ def compare_rules(
     counts = flagged.aggregate(
         **{name: flagged[name].cast("int64").sum() for name in flags}, all_rows=flagged.count()
     )
-    both = rows.select(
-        ROW,
-        PERSON,
-        EVENT,
-        **{
-            _BEFORE: rules_column(before, sorted(before)),
-            _AFTER: rules_column(after, sorted(after)),
-        },
-        **{_WAS: _caught(rows, before), _IS: _caught(rows, after)},
-    )
+    named = with_rules(rows, before, sorted(before), _BEFORE)
+    named = with_rules(named, after, sorted(after), _AFTER)
+    caught = {_WAS: _names(named[_BEFORE]) != "", _IS: _names(named[_AFTER]) != ""}
+    both = named.select(ROW, PERSON, EVENT, _BEFORE, _AFTER, **caught)
     (counted,) = counts.to_pyarrow().to_pylist()
     # rules of both in one order, so that the same rules are the same list
     other = both.filter(_names(both[_BEFORE]) != _names(both[_AFTER]))
@@ -129,7 +121,3 @@ def _changes(
     was = ibis.literal(False) if before is None else before(rows)
     is_ = ibis.literal(False) if after is None else after(rows)
     return {"before": was, "after": is_, "gained": is_ & ~was, "lost": was & ~is_}
-
-
-def _caught(rows: ir.Table, columns: Mapping[str, RuleColumn]) -> ir.BooleanValue:
-    return reduce(or_, (column(rows) for column in columns.values()), ibis.literal(False))

@@ -2,7 +2,7 @@
 
     rules = policy.events.by_log["FEEDBACK"]
     columns = compile_rules(rules, rules.log)
-    checked = table.mutate(rules=rules_column(columns, live_names(rules)))
+    checked = with_rules(table, columns, live_names(rules))
 
 `columns` maps the name of each rule that is on, those in shadow mode included, to a function of a
 table: its condition, true or false for every row, never NULL.  `table.mutate(**columns)` takes it
@@ -13,13 +13,16 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import reduce
+from operator import add, or_
 from typing import Final
 
 import ibis
 import ibis.expr.types as ir
 
-from oborona.eventlog.rules.columns import LogColumns, TableEngine, table_schema
-from oborona.eventlog.rules.emit import MAX_SIZE, TableEmitter, written_size
+from oborona.eventlog.rules.columns import RULES, LogColumns, TableEngine, table_schema
+from oborona.eventlog.rules.cost import MAX_SIZE, written_size
+from oborona.eventlog.rules.emit import TableEmitter
 from oborona.policy.event_rules import LogRules
 from oborona.policy.expression.check import ExpressionChecker
 from oborona.policy.expression.fault import ExpressionFault
@@ -36,6 +39,7 @@ from oborona.types import RuleMode, Stage
 RuleColumn = Callable[[ir.Table], ir.BooleanValue]
 """The condition of a rule over the rows of a table; never NULL."""
 
+GROUP: Final = 10  # rules whose names are put together where one of them fires
 BETWEEN: Final = ","  # names in one text, until it is cut into a list; no name has it
 
 
@@ -128,28 +132,38 @@ def needed_facts(rules: LogRules) -> frozenset[str]:
     return rules.compiled.named[Stage.CONNECT]
 
 
-def rules_column(
-    columns: Mapping[str, RuleColumn], names: Sequence[str]
-) -> Callable[[ir.Table], ir.ArrayValue]:
-    """Return the column `rules`: the names of the rules that fire, in order, empty for none.
+def with_rules(
+    table: ir.Table, columns: Mapping[str, RuleColumn], names: Sequence[str], into: str = RULES
+) -> ir.Table:
+    """Return a table with a column of the rules that fire on each row: their names, in order.
 
     Args:
+        table: the rows.
         columns: of `compile_rules`.
         names: those that a row shall show.
+        into: what the column is called.
     """
+    nothing = ibis.literal([], type="array<string>")
+    if not names:
+        return table.mutate(**{into: nothing})
+    flags = {f"{into}_{place}": columns[name] for place, name in enumerate(names)}
+    # a view is not merged into what follows: each condition is calculated once
+    flagged = table.mutate(**flags).view()
+    fired = [(flagged[flag], name) for flag, name in zip(flags, names, strict=True)]
+    groups = [_names_fired(fired[at : at + GROUP]) for at in range(0, len(fired), GROUP)]
+    together = reduce(add, groups)
+    shown = ibis.ifelse(together == "", nothing, together.substr(1).split(BETWEEN))
+    return flagged.mutate(**{into: shown}).drop(*flags)
 
-    def column(table: ir.Table) -> ir.ArrayValue:
-        if not names:
-            return ibis.literal([], type="array<string>")
-        parts = [ibis.ifelse(columns[name](table), BETWEEN + name, "") for name in names]
-        fired = parts[0].concat(*parts[1:]) if len(parts) > 1 else parts[0]
-        return ibis.ifelse(
-            fired == "",
-            ibis.literal([], type="array<string>"),
-            fired.substr(1).split(BETWEEN),
-        )
 
-    return column
+def _names_fired(fired: Sequence[tuple[ir.BooleanValue, str]]) -> ir.StringValue:
+    """Return the names of the rules of a group that fire, one after the other.
+
+    Texts are put together where one fires, which is seldom: for all rows that would cost more than
+    the rules do.
+    """
+    names = [ibis.ifelse(flag, BETWEEN + name, "") for flag, name in fired]
+    return ibis.ifelse(reduce(or_, [flag for flag, _ in fired]), reduce(add, names), "")
 
 
 def _trees(rules: LogRules) -> dict[str, tuple[Rule, CheckedTree]]:

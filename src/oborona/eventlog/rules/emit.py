@@ -22,7 +22,6 @@ from typing import Final
 
 import ibis
 import ibis.expr.types as ir
-from ibis.expr.operations import Node
 
 from oborona.eventlog.rules import arithmetic, clock, networks, texts
 from oborona.eventlog.rules.columns import (
@@ -34,6 +33,7 @@ from oborona.eventlog.rules.columns import (
     read_column,
     whole_micros,
 )
+from oborona.eventlog.rules.cost import every
 from oborona.eventlog.rules.java_patterns import java_pattern
 from oborona.policy.event_logs import EventColumnKind
 from oborona.policy.expression.fault import ExpressionFault, PatternError
@@ -42,8 +42,6 @@ from oborona.policy.expression.patterns import pattern_for
 from oborona.policy.expression.schema import FactSchema, PieceKind
 from oborona.policy.expression.syntax import ExpressionSource
 from oborona.policy.expression.typed_piece import TypedPiece
-
-MAX_SIZE: Final = 50_000  # nodes of an expression written out: a statement of a megabyte
 
 _SIGNS: Final[Mapping[type[ast.cmpop], str]] = {
     ast.Eq: "==",
@@ -124,8 +122,8 @@ class TableEmitter:
             case ast.Name() | ast.Attribute() | ast.Subscript():
                 return self._name(node, piece)
             case ast.BoolOp(op=op, values=values):
-                of = and_ if isinstance(op, ast.And) else or_
-                return reduce(of, map(self.condition, values))
+                conditions = [self.condition(value) for value in values]
+                return reduce(or_, conditions) if isinstance(op, ast.Or) else every(conditions)
             case ast.UnaryOp(op=ast.Not(), operand=operand):
                 return ~self.condition(operand)
             case ast.UnaryOp(op=ast.USub(), operand=operand):
@@ -358,21 +356,3 @@ def _label(node: ast.expr) -> str:
         case ast.Subscript(value=value, slice=ast.Constant(value=str() as member)):
             return f"{_label(value)}[{member}]"
     return ""
-
-
-def written_size(value: ir.Value) -> int:
-    """Return how many nodes an expression has once it is written out, without its table."""
-    known: dict[Node, int] = {}
-
-    def size(node: Node) -> int:
-        if node not in known:
-            known[node] = 1 + sum(
-                size(child) for child in node.__children__ if not _is_table(child)
-            )
-        return known[node]
-
-    return size(value.op())
-
-
-def _is_table(node: Node) -> bool:
-    return hasattr(node, "schema")

@@ -2,7 +2,7 @@
 
     rows = with_facts(batch, log, needed_facts(rules), history=last_day, thresholds={"click": 300})
 
-`policy.event_logs.PERSON_FACTS` and `person_families` say what each means.  "The day" is what is
+`policy.person_facts` says what each means.  "The day" is what is
 handed in: the rows, and the history of the day before them.  Only what rules name is calculated.
 Rows whose person is not known have no past: their counts are 0, their times none.
 """
