@@ -84,9 +84,7 @@ def addresses(
         limits: of the message.
 
     """
-    mailboxes = dict.fromkeys(
-        forms.addresses(linked, limits.addresses)
-    )
+    mailboxes = dict.fromkeys(forms.addresses(linked, limits.addresses))
     mailboxes.update(dict.fromkeys(disguised))
     for page in pages:
         for target in page.targets:

@@ -27,9 +27,7 @@ def marked_lines(text: str, most: int) -> list[tuple[int, int, bool]]:
     start = 0
     for number, line in enumerate(text.split("\n", most)[:most]):
         mark = _MARK.match(line)
-        if mark is not None and (
-            mark["ruled"] or len(line) - len(line.lstrip(" \t")) <= INDENT
-        ):
+        if mark is not None and (mark["ruled"] or len(line) - len(line.lstrip(" \t")) <= INDENT):
             found.append((number, start, mark["quoted"] is not None))
         start += len(line) + 1
     return found

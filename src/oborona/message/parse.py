@@ -13,7 +13,9 @@ large honest one costs; archives are opened to a limit (`contents`), pictures no
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
+from datetime import date
 from email.utils import mktime_tz, parsedate_tz
 from typing import Final
 
@@ -57,6 +59,18 @@ FROM_CHARACTERS: Final = (
 MAX_SUBJECT: Final = 2000
 MAX_TREE: Final = 400  # characters of the drawn MIME tree: 20 parts
 MAX_DATE: Final = 100  # characters of a Date field that are read
+# As all mail programs write it; what else is a date the standard library reads.  Of the zone -0000
+# nothing is known, and a year of another century may be one of two digits.
+_USUAL_DATE: Final = re.compile(
+    r"(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun), ([0-9]{1,2}) (Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)"
+    r" ((?:19|20)[0-9]{2}) ([0-9]{2}):([0-9]{2}):([0-9]{2}) (\+|-(?!0000))([0-9]{2})([0-9]{2})"
+    r"(?: \([A-Z]{1,5}\))?\Z"
+)
+_MONTHS: Final = {
+    name: number
+    for number, name in enumerate(["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"], 1)
+}
+_EPOCH: Final = date(1970, 1, 1).toordinal()
 MAX_MESSAGE_ID: Final = 998  # characters: the longest line of RFC 5322
 
 
@@ -244,6 +258,13 @@ def _date(value: str, findings: Findings) -> float | None:
     """
     if not value:
         return None
+    usual = _USUAL_DATE.match(value[:MAX_DATE])
+    if usual is not None:
+        day, month, year, hour, minute, second, sign, hours, minutes = usual.groups()
+        first = date(int(year), _MONTHS[month], 1).toordinal() - _EPOCH
+        local = ((first + int(day) - 1) * 24 + int(hour)) * 3600 + int(minute) * 60 + int(second)
+        away = int(hours) * 3600 + int(minutes) * 60
+        return float(local + away if sign == "-" else local - away)
     try:
         read = parsedate_tz(value[:MAX_DATE])
         seconds = float(mktime_tz(read)) if read else None
