@@ -68,7 +68,9 @@ _USUAL_DATE: Final = re.compile(
 )
 _MONTHS: Final = {
     name: number
-    for number, name in enumerate(["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"], 1)
+    for number, name in enumerate(
+        ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"], 1
+    )
 }
 _EPOCH: Final = date(1970, 1, 1).toordinal()
 MAX_MESSAGE_ID: Final = 998  # characters: the longest line of RFC 5322
