@@ -13,14 +13,12 @@ large honest one costs; archives are opened to a limit (`contents`), pictures no
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
-from datetime import date
-from email.utils import mktime_tz, parsedate_tz
 from typing import Final
 
 from oborona.message import (
     boilerplate,
+    dates,
     defanged_links,
     distinct_links,
     links,
@@ -58,21 +56,6 @@ FROM_CHARACTERS: Final = (
 # characters of the subject, decoded: clients show 200, long honest ones have 500
 MAX_SUBJECT: Final = 2000
 MAX_TREE: Final = 400  # characters of the drawn MIME tree: 20 parts
-MAX_DATE: Final = 100  # characters of a Date field that are read
-# As all mail programs write it; what else is a date the standard library reads.  Of the zone -0000
-# nothing is known, and a year of another century may be one of two digits.
-_USUAL_DATE: Final = re.compile(
-    r"(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun), ([0-9]{1,2}) (Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)"
-    r" ((?:19|20)[0-9]{2}) ([0-9]{2}):([0-9]{2}):([0-9]{2}) (\+|-(?!0000))([0-9]{2})([0-9]{2})"
-    r"(?: \([A-Z]{1,5}\))?\Z"
-)
-_MONTHS: Final = {
-    name: number
-    for number, name in enumerate(
-        ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"], 1
-    )
-}
-_EPOCH: Final = date(1970, 1, 1).toordinal()
 MAX_MESSAGE_ID: Final = 998  # characters: the longest line of RFC 5322
 
 
@@ -158,7 +141,7 @@ def parse(
         reply_to=_mailboxes(_all(root.headers, "reply-to"), limits.recipients, findings),
         recipients=_mailboxes(_all(root.headers, "to", "cc"), limits.recipients, findings),
         message_id=_value(root.headers, "message-id")[:MAX_MESSAGE_ID].strip().strip("<>"),
-        date=_date(_value(root.headers, "date"), findings),
+        date=dates.read(_value(root.headers, "date"), findings),
         parts=tuple(_part(entity) for entity in entities),
         mime_tree=_tree(root),
         depth=max(entity.depth for entity in entities),
@@ -251,30 +234,6 @@ def _mailboxes(headers: list[HeaderField], limit: int, findings: Findings) -> tu
         if len(boxes) < limit:
             boxes += mailboxes.parse(fields.undecoded(header), limit - len(boxes), findings)
     return tuple(boxes)
-
-
-def _date(value: str, findings: Findings) -> float | None:
-    """Return Unix seconds of a Date value, None when it is empty or unreadable.
-
-    Source: RFC 5322 s3.3.
-    """
-    if not value:
-        return None
-    usual = _USUAL_DATE.match(value[:MAX_DATE])
-    if usual is not None:
-        day, month, year, hour, minute, second, sign, hours, minutes = usual.groups()
-        first = date(int(year), _MONTHS[month], 1).toordinal() - _EPOCH
-        local = ((first + int(day) - 1) * 24 + int(hour)) * 3600 + int(minute) * 60 + int(second)
-        away = int(hours) * 3600 + int(minutes) * 60
-        return float(local + away if sign == "-" else local - away)
-    try:
-        read = parsedate_tz(value[:MAX_DATE])
-        seconds = float(mktime_tz(read)) if read else None
-    except (ValueError, OverflowError, IndexError, TypeError):
-        seconds = None
-    if seconds is None:
-        findings.add("date-broken", value)
-    return seconds
 
 
 def _part(entity: mime.MimeEntity) -> MessagePart:
