@@ -29,7 +29,7 @@ TEXT: Final = (
     256 << 10
 )  # characters of text, or octets of a page, that `Limits` hands on to the parsers of texts
 OF_TEXT: Final = frozenset(
-    {"page", "sheet", "links", "contacts", "normal", "words", "own", "letters", "card"}
+    {"page", "sheet", "links", "contacts", "normal", "passes", "words", "own", "letters", "card"}
 )
 SEEDS: Final = 5
 _PLAIN: Final = (

@@ -19,6 +19,7 @@ from tests.fuzz import (
     of_policies,
     of_reports,
     of_stores,
+    of_texts,
     of_wires,
 )
 
@@ -109,6 +110,7 @@ TARGETS: Final[dict[str, Target]] = {
     "contacts": Target(of_messages.any_contacts, 4_096, _PLACES),
     "normal": Target(of_messages.normal_form, 16_384, _SIGNS),
     "native": Target(of_messages.native, 4_096, (*_TAGS, *_SIGNS, b".*", b"(a+)+", b"\\w{1,99}", b"[^\\n]*\n")),
+    "passes": Target(of_texts.both_ways, 4_096, (*_TAGS, *_PLACES, *_QUOTES, *_SIGNS, b" a b c ", b"v1agra", b"one two ", b" 7 ", b"(at)", b"www.", b"://", b"\xe3\x80\x80", b"\n> ", b"From: ", b"\0")),
     "words": Target(of_messages.own_and_words, 4_096, _QUOTES),
     "zip": Target(of_attachments.archive("zip"), 8_192, (b"PK\x01\x02", b"PK\x03\x04", b"PK\x05\x06", b"PK\x06\x06", b"PK\x06\x07")),
     "rar": Target(of_attachments.archive("rar"), 8_192, (b"Rar!\x1a\x07\x00", b"Rar!\x1a\x07\x01\x00")),

@@ -15,10 +15,13 @@ TESTS: Final = (
     "tests/message/test_native_core.py",
     "tests/message/test_native_fields.py",
     "tests/message/test_native_minima.py",
+    "tests/message/test_native_text.py",
     "tests/counters/test_record_windows.py",
     "tests/counters/test_row_order.py",
     "tests/fuzz/test_fuzz_corpus.py::test_what_must_hold_holds[headers]",
     "tests/fuzz/test_fuzz_corpus.py::test_what_must_hold_holds[message]",
+    "tests/fuzz/test_fuzz_corpus.py::test_what_must_hold_holds[page]",
+    "tests/fuzz/test_fuzz_corpus.py::test_what_must_hold_holds[passes]",
 )
 # -s: what the sanitizers say is lost with a process whose pytest has its standard error
 _PLAIN: Final = (

@@ -18,6 +18,9 @@ TESTS: Final = (
     "counters/test_stored_rows.py",
     "message/test_message_fingerprint.py",
     "message/test_message_headers.py",
+    "message/test_message_hypertext.py",
+    "message/test_message_own_words.py",
+    "message/test_message_templates.py",
     "message/test_message_shingles.py",
     "whole/test_golden.py",
 )
@@ -53,13 +56,14 @@ def test_the_twins_are_in_use(environment: dict[str, str]) -> None:
         environment,
         "-c",
         "from oborona.counters import core, record, record_windows, row_order\n"
-        "from oborona.message import fingerprint, hashing, headers\n"
+        "from oborona.message import core as texts, fingerprint, hashing, headers\n"
         "print(hashing.NATIVE, fingerprint.NATIVE, headers.plain_fields,"
         " core.window_totals is record_windows.window_totals,"
         " core.counter_keys is record.counter_keys,"
-        " core.reached_counts is row_order.reached_counts)",
+        " core.reached_counts is row_order.reached_counts,"
+        " texts.template_words, texts.Hints)",
     )
-    assert said.split() == ["False", "False", "None", "True", "True", "True"]
+    assert said.split() == ["False", "False", "None", "True", "True", "True", "None", "None"]
 
 
 def test_everything_is_the_same(environment: dict[str, str]) -> None:

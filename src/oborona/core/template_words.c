@@ -1,8 +1,8 @@
 /* Words of a template: oborona/message/templates.py is their twin, and says what they are.
 
    Octets are UTF-8 of a text of strangers, mostly ASCII.  What is dear to tell here is left to
-   Python, which gets None: white space and controls that no normalised text has, and outside ASCII
-   single characters in a row. */
+   Python, which gets None: capitals, white space and controls that no normalised text has, and
+   outside ASCII single characters in a row. */
 
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
@@ -228,7 +228,8 @@ static const uint8_t *end_of_word(const uint8_t *at, const uint8_t *end, int *va
 {
     *varies = 0;
     for (; at < end && *at != ' '; at++) {
-        if (*at < ' ' || *at == 0x7f || (*at >= 0xc2 && *at <= 0xe3 && is_wide_space(at, end)))
+        if (*at < ' ' || *at == 0x7f || (*at >= 'A' && *at <= 'Z') ||
+            (*at >= 0xc2 && *at <= 0xe3 && is_wide_space(at, end)))
             return NULL;
         *varies |= is_ascii_digit(*at) || *at == '@' || (*at == ':' && begins(at, end, "://", 3)) ||
                    (*at == 'w' && begins(at, end, "www.", 4));

@@ -103,8 +103,10 @@ def read(
     manner(source, findings)
     broken = _broken(source)
     tree = LexborHTMLParser(broken)
-    targets, base = _targets(tree, links, findings)
-    visibility.mark(tree, findings)
+    tags = broken.lower()  # a selector costs more than a look whether anything can match it
+    targets = _targets(tree, links, findings)
+    base = _base(tree) if "<base" in tags else ""
+    visibility.mark(tree, findings, sheets="<style" in tags)
     if answers:
         quotations.mark(tree)
     body = tree.body or tree.root
@@ -135,9 +137,7 @@ def _broken(source: str) -> str:
     return broken_source(source) if broken is None else broken
 
 
-def _targets(
-    tree: LexborHTMLParser, links: int, findings: Findings
-) -> tuple[tuple[LinkTarget, ...], str]:
+def _targets(tree: LexborHTMLParser, links: int, findings: Findings) -> tuple[LinkTarget, ...]:
     """Return where the page leads.
 
     Before the tree is marked, so that what a link shows holds no marks.
@@ -153,8 +153,13 @@ def _targets(
         url = node.attributes.get(_ATTRIBUTES[tag]) or ""
         shown = " ".join(node.text(deep=True).split())[:SHOWN_LENGTH] if tag == "a" else ""
         targets.append(LinkTarget(url, shown, _PLACES[tag]))
+    return tuple(targets)
+
+
+def _base(tree: LexborHTMLParser) -> str:
+    """Return what the links of a page start from, empty when it does not say."""
     base = tree.css_first("base[href]")
-    return tuple(targets), (base.attributes.get("href") or "") if base else ""
+    return (base.attributes.get("href") or "") if base else ""
 
 
 def _separate(marked: str) -> tuple[str, str, int, str | None]:

@@ -204,7 +204,10 @@ def _mailbox(name: str, address: str, findings: Findings) -> Mailbox:
         address.rpartition(":")[2] if address.startswith("@") else address
     )  # obsolete route, RFC 5322 s4.4
     local, at, domain = address.rpartition("@")
-    domain = _AROUND_DOT.sub(".", domain.strip()).strip(".").lower()
+    domain = domain.strip()
+    if " " in domain:
+        domain = _AROUND_DOT.sub(".", domain)
+    domain = domain.strip(".").lower()
     shown = " ".join(decode_words(name, findings).split())
     if not at or not local.strip() or not domain:
         return Mailbox(shown or " ".join(address.split()), "", "")

@@ -14,11 +14,11 @@ large honest one costs; archives are opened to a limit (`contents`), pictures no
 from __future__ import annotations
 
 from collections.abc import Callable
-from email.utils import mktime_tz, parsedate_tz
 from typing import Final
 
 from oborona.message import (
     boilerplate,
+    dates,
     defanged_links,
     distinct_links,
     links,
@@ -56,7 +56,6 @@ FROM_CHARACTERS: Final = (
 # characters of the subject, decoded: clients show 200, long honest ones have 500
 MAX_SUBJECT: Final = 2000
 MAX_TREE: Final = 400  # characters of the drawn MIME tree: 20 parts
-MAX_DATE: Final = 100  # characters of a Date field that are read
 MAX_MESSAGE_ID: Final = 998  # characters: the longest line of RFC 5322
 
 
@@ -142,7 +141,7 @@ def parse(
         reply_to=_mailboxes(_all(root.headers, "reply-to"), limits.recipients, findings),
         recipients=_mailboxes(_all(root.headers, "to", "cc"), limits.recipients, findings),
         message_id=_value(root.headers, "message-id")[:MAX_MESSAGE_ID].strip().strip("<>"),
-        date=_date(_value(root.headers, "date"), findings),
+        date=dates.read(_value(root.headers, "date"), findings),
         parts=tuple(_part(entity) for entity in entities),
         mime_tree=_tree(root),
         depth=max(entity.depth for entity in entities),
@@ -235,23 +234,6 @@ def _mailboxes(headers: list[HeaderField], limit: int, findings: Findings) -> tu
         if len(boxes) < limit:
             boxes += mailboxes.parse(fields.undecoded(header), limit - len(boxes), findings)
     return tuple(boxes)
-
-
-def _date(value: str, findings: Findings) -> float | None:
-    """Return Unix seconds of a Date value, None when it is empty or unreadable.
-
-    Source: RFC 5322 s3.3.
-    """
-    if not value:
-        return None
-    try:
-        read = parsedate_tz(value[:MAX_DATE])
-        seconds = float(mktime_tz(read)) if read else None
-    except (ValueError, OverflowError, IndexError, TypeError):
-        seconds = None
-    if seconds is None:
-        findings.add("date-broken", value)
-    return seconds
 
 
 def _part(entity: mime.MimeEntity) -> MessagePart:

@@ -34,6 +34,11 @@ def words(text: str, reader: frozenset[str] = frozenset()) -> list[str]:
         found = template_words(text, reader)
         if found is not None:  # nearly always: all but spaced letters outside ASCII
             return found
+    return words_by_python(text, reader)
+
+
+def words_by_python(text: str, reader: frozenset[str]) -> list[str]:
+    """Do what `words` does without the native core."""
     # Calls over the whole text where they can be, as this runs on every message.
     octets = letters_for_signs(text.encode("utf-8", "surrogatepass"))
     octets = octets.replace(b"://", b"0").replace(b"www.", b"0")

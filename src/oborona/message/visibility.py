@@ -48,14 +48,17 @@ TURN, TURN_END = "\u202e", "\u202c"
 """Around what stands from right to left by its style: the characters that do the same (UAX 9)"""
 
 
-def mark(tree: LexborHTMLParser, findings: Findings) -> None:
+def mark(tree: LexborHTMLParser, findings: Findings, *, sheets: bool = True) -> None:
     """Put marks around all elements of `tree` that change whether text is seen.
 
-    `findings` counts the work.
+    Args:
+        tree: the page.
+        findings: counts the work.
+        sheets: it may have style sheets.
     """
     styles: dict[int, CssStyle] = {}
     nodes: dict[int, LexborNode] = {}
-    for rule in _style_rules(tree, findings):
+    for rule in _style_rules(tree, findings) if sheets else ():
         try:
             selected = tree.css(rule.selector)
         except (SelectolaxError, ValueError):
@@ -153,7 +156,11 @@ def surround(node: LexborNode, opening: str) -> None:
 
 
 def _alike(first: Colour, second: Colour) -> bool:
-    return all(abs(a - b) <= NEAR for a, b in zip(first, second, strict=True))
+    return (
+        abs(first[0] - second[0]) <= NEAR
+        and abs(first[1] - second[1]) <= NEAR
+        and abs(first[2] - second[2]) <= NEAR
+    )
 
 
 def _alike_somewhere(styles: dict[int, CssStyle]) -> bool:

@@ -35,8 +35,11 @@ def unspaced(text: str) -> int:
 
 def words(text: str) -> list[str]:
     """Return what white space parts, without what has neither letter nor digit."""
-    if said_words is not None:
-        return said_words(text)
+    return words_by_python(text) if said_words is None else said_words(text)
+
+
+def words_by_python(text: str) -> list[str]:
+    """Do what `words` does without the native core."""
     return [word for word in text.split() if _SAYS.search(word)]
 
 
