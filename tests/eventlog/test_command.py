@@ -44,6 +44,20 @@ address = "hashed"
 click = 2
 """
 
+OTHER_RULES = """
+[[event_log]]
+name    = "FEEDBACK"
+columns = { way = "text" }
+events  = ["complaint", "pardon", "read", "deleted", "trap"]
+
+[[event_rule]]
+name = "ANY_WORD"
+log  = "FEEDBACK"
+when = "person.day[complaint] > 0"
+say  = "a complaint"
+mode = "shadow"
+"""
+
 
 @pytest.fixture
 def site(tmp_path: Path) -> Path:
@@ -126,6 +140,23 @@ def test_what_was_said_and_dropped_is_checked(site: Path) -> None:
     text = oborona(site, "status").output
     assert "does not run" in text
     assert "clicks: DUPLICATE 2 (50.00%)" in text
+
+    (site / "other").mkdir()
+    (site / "other/50-events.toml").write_text(OTHER_RULES)
+    compared = json.loads(
+        oborona(site, "replay", "feedback", "--policy", str(site / "other"), "--json").output
+    )
+    assert (compared["rows"], compared["changed"]) == (2, 2)
+    assert {rule["name"]: rule["after"] for rule in compared["rules"] if rule["after"]} == {
+        "ANY_WORD": 2
+    }
+    assert compared["persons_new"] == [hasher.person("anna@example.org")]
+    text = oborona(site, "replay", "feedback", "--policy", str(site / "other")).output
+    assert "feedback: 2 rows, 2 would have other rules" in text
+    assert "- -> ANY_WORD" in text
+    wrong = oborona(site, "replay", "clocks", "--policy", str(site / "other"))
+    assert wrong.exit_code != 0
+    assert "there is no event log 'clocks'; there are feedback, messages, clicks" in wrong.output
 
 
 def test_as_a_daemon_it_checks_what_comes_and_ends_in_order(site: Path) -> None:

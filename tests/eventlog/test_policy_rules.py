@@ -13,6 +13,7 @@ import pytest
 
 from oborona.errors import PolicyError
 from oborona.eventlog.policy_rules import PolicyRules
+from oborona.eventlog.replay import RuleReplay
 from oborona.eventlog.slots import SLOT_S, slot_name
 from oborona.policy.folders import PolicyFolders
 from tests.eventlog.worlds import CLICKS, START, CheckedLog, opened_log
@@ -153,3 +154,42 @@ def test_a_log_without_rules_has_those_of_the_system(tmp_path: Path) -> None:
         site.log.deliver(EARLIER, [row(1, -200, 7), row(2, -100, 7, key=1)])
         site.log.check()
         assert site.log.rules(EARLIER) == [[], ["DUPLICATE"]]
+
+
+def test_a_replay_says_what_other_rules_would_have_caught(tmp_path: Path) -> None:
+    with ruled(tmp_path) as site:
+        site.log.deliver(EARLIER, [row(1, -200, 7), row(2, -100, 7), row(3, -90, 8)])
+        site.log.check()
+        later = [row(4, 0, 7, amount=50.0), row(5, 100, 8), row(4, 200, 7, key=4)]
+        site.log.deliver(LATER, later)
+        site.log.check()
+        checked = [site.log.rules(name) for name in (EARLIER, LATER)]
+        before = site.rules.of("clicks")
+        site.file.write_text(
+            LOG
+            + RULES.replace("person.day[click] > 2", "person.day[click] > 1").replace(
+                "amount > 10", "duplicate"
+            )
+        )
+        site.rules.follow()
+        engine, store = site.log.engine, site.log.store
+        replay = RuleReplay(CLICKS, site.log.folder, store, engine)
+        found = replay.compare(before, site.rules.of("clicks"), START)
+        assert found.rows == 3, "of the later table; the earlier one is its day"
+        assert {rule.name: rule[1:] for rule in found.rules if rule.gained or rule.lost} == {
+            "DEAR": (1, 1, 1, 1),
+            "MANY": (2, 3, 1, 0),
+        }
+        assert (found.persons_new, found.persons_lost) == ((8,), ())
+        assert [(example.id, example.before, example.after) for example in found.examples] == [
+            (4, ("DEAR", "MANY"), ("MANY",)),
+            (4, ("MANY",), ("DEAR", "MANY")),
+            (5, (), ("MANY",)),
+        ]
+        whole = replay.compare(before, before, START - 10 * SLOT_S)
+        assert (whole.rows, whole.changed) == (6, 0)
+        marked = {rule.name: rule.before for rule in whole.rules}
+        names = [name for table in checked for fired in table for name in fired]
+        assert all(names.count(name) == marked[name] for name in before.live), "as it was checked"
+        nothing = replay.compare(before, before, START + 10 * SLOT_S)
+        assert (nothing.rows, nothing.changed) == (0, 0)

@@ -112,6 +112,7 @@ class CheckedLog:
         schema: LogSchema = CLICKS,
     ) -> None:
         self.store = store
+        self.engine = engine
         self.schema = schema
         self.folder = LogFolder(root, schema.name)
         self.checker = LogChecker(

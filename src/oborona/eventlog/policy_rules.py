@@ -55,13 +55,15 @@ class EventRules(NamedTuple):
     ) -> ir.Table:
         """Return rows with the facts that the rules name.
 
+        Their `id` is then their `place`, for ids of a source may be told twice; it is `source_id`.
+
         Args:
             rows: of a batch, with `place`, `abnormal`.
             day: rows of the tables before it, as they were delivered.
             thresholds: events of a person in a day beyond which he is abnormal, by name.
             threshold: of all other names.
         """
-        known = rows.mutate(id=rows.place, person_abnormal=rows.abnormal)
+        known = rows.mutate(id=rows.place, source_id=rows.id, person_abnormal=rows.abnormal)
         if self.log is None or not self.persons_needed:
             return known
         lines = {name: thresholds.get(name, threshold) for name in self.log.events}

@@ -12,6 +12,7 @@ from rich.table import Table
 
 from oborona import lock, state_files
 from oborona.cli.context import CliContext, pass_cli_context
+from oborona.cli.eventlog.replay import replay
 from oborona.cli.output import echo, echo_json
 from oborona.cli.terminal import Terminal, plain
 from oborona.daemon.event_logs import check_event_logs, check_packages
@@ -24,6 +25,9 @@ DAY_S: Final = 86_400.0
 @click.group()
 def eventlog() -> None:
     """Export and check event logs, and show what they hold (docs/operate/eventlog.md)."""
+
+
+eventlog.add_command(replay)
 
 
 @eventlog.command()

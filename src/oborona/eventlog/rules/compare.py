@@ -83,7 +83,8 @@ def compare_rules(
     (counted,) = counts.to_pyarrow().to_pylist()
     # rules of both in one order, so that the same rules are the same list
     other = both.filter(_names(both[_BEFORE]) != _names(both[_AFTER]))
-    shown = other.order_by(ROW).limit(examples).to_pyarrow().to_pylist()
+    in_order = other.order_by([other[ROW], _names(other[_BEFORE])])  # an id may be told twice
+    shown = in_order.limit(examples).to_pyarrow().to_pylist()
     changed: int = other.count().to_pyarrow().as_py()
     persons = (
         both.filter(both[PERSON].notnull())

@@ -60,14 +60,7 @@ def fired_rules(
         `place`, `rules` (names with a comma before each; empty = none fired), `shadow` (the same of
         rules in shadow mode), in order of place.
     """
-    events = events.mutate(day=ibis.greatest(events.slot, newest) - DAY_S)
-    facts = _facts(
-        events,
-        _repeated_places(events, keys),
-        _abnormal_persons(events, counts, thresholds, threshold),
-    )
-    if rules.columns:
-        facts = rules.with_day(facts, day, thresholds, threshold)
+    facts = known_facts(events, keys, counts, newest, thresholds, threshold, rules, day)
     flags = {name: facts.bind(column)[0] for name, column in rules.columns.items()}
     system = {DUPLICATE: facts.duplicate, ABNORMAL: facts.abnormal}
     return facts.select(
@@ -75,6 +68,26 @@ def fired_rules(
         rules=_names(system | {name: flags[name] for name in rules.live}),
         shadow=_names({name: flags[name] for name in rules.shadow}),
     ).order_by("place")
+
+
+def known_facts(
+    events: ir.Table,
+    keys: ir.Table,
+    counts: ir.Table,
+    newest: int,
+    thresholds: Mapping[str, float],
+    threshold: float,
+    rules: EventRules,
+    day: ir.Table,
+) -> ir.Table:
+    """Return the events with all facts that rules ask for; arguments as of `fired_rules`."""
+    events = events.mutate(day=ibis.greatest(events.slot, newest) - DAY_S)
+    facts = _facts(
+        events,
+        _repeated_places(events, keys),
+        _abnormal_persons(events, counts, thresholds, threshold),
+    )
+    return rules.with_day(facts, day, thresholds, threshold) if rules.needed else facts
 
 
 def _names(flags: Mapping[str, ir.BooleanValue]) -> ir.StringValue:

@@ -1,0 +1,139 @@
+"""`oborona eventlog replay`: what other event rules would have caught."""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import click
+from rich.table import Table
+
+from oborona import state_files
+from oborona.cli.context import CliContext, pass_cli_context
+from oborona.cli.duration import DurationParam
+from oborona.cli.output import echo, echo_json
+from oborona.cli.terminal import Terminal, plain
+from oborona.daemon.event_logs import check_packages
+from oborona.errors import ConfigError
+from oborona.stores.policy_folders import policy_folders
+
+if TYPE_CHECKING:
+    from oborona.eventlog.rules.compare import RuleComparison
+    from oborona.eventlog.schema import LogSchema
+
+DAY_S: Final = 86_400.0
+_SHOWN_PERSONS: Final = 10
+
+
+@click.command()
+@click.argument("log")
+@click.option(
+    "--policy",
+    "folder",
+    type=click.Path(path_type=Path, exists=True, file_okay=False),
+    required=True,
+    help="The policy folder with the other rules.",
+)
+@click.option(
+    "--since",
+    type=DurationParam(),
+    default=DAY_S,
+    help="Tables of the last 30m, 2h, 2d; by default 24h. They are kept two days.",
+)
+@click.option(
+    "--limit",
+    type=click.IntRange(0),
+    default=20,
+    show_default=True,
+    help="Examples that are shown.",
+)
+@click.option("--json", "as_json", is_flag=True, help="The same as one JSON object.")
+@pass_cli_context
+def replay(
+    context: CliContext, log: str, folder: Path, since: float, limit: int, as_json: bool
+) -> None:
+    """Judge the checked tables of a LOG by the event rules of another policy folder, and show which
+    rows and persons they would catch beside those in force.
+
+    Rules in shadow mode are judged as live ones. Each table is judged with the day that was there
+    when it was checked. Nothing is written.
+    """
+    check_packages()
+    found = _compared(context, log, folder, time.time() - since, limit)
+    if as_json:
+        echo_json(_as_object(log, found))
+    else:
+        _show(log, found)
+
+
+def _compared(
+    context: CliContext, log: str, folder: Path, since: float, limit: int
+) -> RuleComparison:
+    from oborona.eventlog.batch.store import LogStore  # noqa: PLC0415 - the engine takes a second to load
+    from oborona.eventlog.engine import LocalEngine  # noqa: PLC0415
+    from oborona.eventlog.folder import LogFolder  # noqa: PLC0415
+    from oborona.eventlog.logs import root_folder, schemas  # noqa: PLC0415
+    from oborona.eventlog.policy_rules import PolicyRules  # noqa: PLC0415
+    from oborona.eventlog.replay import RuleReplay  # noqa: PLC0415
+
+    settings, state = context.loaded.settings, context.state
+    schema = _named(log, schemas(settings))
+    before, after = (
+        PolicyRules(policy_folders(one.loaded.settings.paths), [schema]).of(log)
+        for one in (context, context.under(folder))
+    )
+    root = root_folder(settings, state)
+    with (
+        tempfile.TemporaryDirectory(prefix="oborona-replay-") as work,
+        LogStore(state / state_files.EVENT_LOG_STORE, make=False) as store,
+        LocalEngine(
+            root,
+            Path(work),
+            memory_mib=settings.eventlog.memory_mib,
+            threads=settings.eventlog.threads,
+        ) as engine,
+    ):
+        judged = RuleReplay(schema, LogFolder(root, log), store, engine)
+        return judged.compare(before, after, since, limit)
+
+
+def _named(log: str, schemas: tuple[LogSchema, ...]) -> LogSchema:
+    for schema in schemas:
+        if schema.name == log:
+            return schema
+    names = ", ".join(schema.name for schema in schemas)
+    raise ConfigError(f"there is no event log {log[:60]!r}; there are {names}")
+
+
+def _as_object(log: str, found: RuleComparison) -> dict[str, Any]:
+    return {
+        "log": log,
+        "rows": found.rows,
+        "changed": found.changed,
+        "rules": [rule._asdict() for rule in found.rules],
+        "persons_new": list(found.persons_new),
+        "persons_lost": list(found.persons_lost),
+        "examples": [row._asdict() for row in found.examples],
+    }
+
+
+def _show(log: str, found: RuleComparison) -> None:
+    echo(f"{log}: {found.rows} rows, {found.changed} would have other rules")
+    table = Table(show_edge=False)
+    table.add_column("rule", no_wrap=True)
+    for name in ("now", "then", "more", "fewer"):
+        table.add_column(name, justify="right")
+    for rule in found.rules:
+        table.add_row(*map(str, rule))
+    Terminal(soft_wrap=True).print(table)
+    for words, persons in (("new", found.persons_new), ("lost", found.persons_lost)):
+        some = " ".join(map(str, persons[:_SHOWN_PERSONS]))
+        more = " ..." if len(persons) > _SHOWN_PERSONS else ""
+        echo(f"persons {words}: {len(persons)}{': ' if some else ''}{some}{more}")
+    for row in found.examples:
+        before, after = (",".join(names) or "-" for names in (row.before, row.after))
+        echo(
+            f"{plain(str(row.id))} {plain(row.event or '')} person {row.person}: {before} -> {after}"
+        )
