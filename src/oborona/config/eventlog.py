@@ -55,6 +55,24 @@ class EventLogSettings(msgspec.Struct, frozen=True, kw_only=True):
             description="Rows that a file of others may have; one with more is set aside.",
         ),
     ] = 2_000_000
+    late_minutes: Annotated[
+        float,
+        Meta(
+            gt=0,
+            le=10_080,
+            description="People are told (alarm) of tables that wait so long for their check, and "
+            "of files that were set aside.",
+        ),
+    ] = 60.0
+    silent_minutes: Annotated[
+        float,
+        Meta(
+            ge=0,
+            le=10_080,
+            description="People are told of a source that gives no table for so long, and for "
+            "three times as long as usual; 0: they are not.",
+        ),
+    ] = 15.0
     ready_minutes: Annotated[
         float,
         Meta(

@@ -18,6 +18,7 @@ class AlertKind(StrEnum):
     LISTED = "listed"  # DNS lists have addresses of our own
     HELD = "held"  # mail of our own people is held, and nobody has looked at it
     HOOK = "hook"  # another system could not be told of an account, or nobody tells it
+    EVENT_LOG = "event-log"  # tables of events are not checked, missing, or were set aside
     TEST = "test"  # somebody wanted to see whether alerts arrive
 
 

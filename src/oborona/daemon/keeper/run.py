@@ -81,6 +81,8 @@ async def _main(
         beside.append(asyncio.create_task(_watch_held_mail(settings, name, state)))
     if settings.addresses.listings:
         beside.append(asyncio.create_task(_watch_addresses(settings, name, state, policy)))
+    if settings.eventlog.enabled:
+        beside.append(asyncio.create_task(_watch_event_logs(settings, name, state)))
     if settings.flows.source != "off":
         beside.append(asyncio.create_task(_watch_flows(settings, state, policy)))
     try:
@@ -195,6 +197,19 @@ async def _watch_held_mail(settings: Settings, name: str, state: Path) -> None:
     hours, senders = settings.alarm.held_hours, settings.alarm.tell_senders
     try:
         await HeldMailWatch(state, hours, alarm, time.time, senders=senders).run()
+    finally:
+        await alarm.close(ALERT_GRACE_S)
+
+
+async def _watch_event_logs(settings: Settings, name: str, state: Path) -> None:
+    """Tell people of event logs that are late, for ever."""
+    # a site without event logs has a smaller keeper
+    from oborona.daemon.alarm.alarm import open_alarm  # noqa: PLC0415
+    from oborona.daemon.keeper.event_log_watch import EventLogWatch  # noqa: PLC0415
+
+    alarm = open_alarm(settings, name, time.time)
+    try:
+        await EventLogWatch(state, settings.eventlog, alarm, time.time).run()
     finally:
         await alarm.close(ALERT_GRACE_S)
 
