@@ -154,6 +154,12 @@ def test_what_was_said_and_dropped_is_checked(site: Path) -> None:
     text = oborona(site, "replay", "feedback", "--policy", str(site / "other")).output
     assert "feedback: 2 rows, 2 would have other rules" in text
     assert "- -> ANY_WORD" in text
+    lines = [
+        json.loads(line)
+        for line in oborona(site, "thresholds", "clicks", "--json").output.splitlines()
+    ]
+    assert {row["event"]: row["threshold"] for row in lines} == {"": 300.0, "click": 2.0}
+    assert "(others)" in oborona(site, "thresholds", "clicks").output
     wrong = oborona(site, "replay", "clocks", "--policy", str(site / "other"))
     assert wrong.exit_code != 0
     assert "there is no event log 'clocks'; there are feedback, messages, clicks" in wrong.output

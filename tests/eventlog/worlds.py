@@ -110,6 +110,7 @@ class CheckedLog:
         most: int = 12,
         rules: Callable[[], EventRules] = lambda: NO_RULES,
         schema: LogSchema = CLICKS,
+        renewed: bool = True,
     ) -> None:
         self.store = store
         self.engine = engine
@@ -123,6 +124,7 @@ class CheckedLog:
             rules=rules,
             most=most,
             clock=lambda: START + 1e6,
+            renewed=renewed,
         )
 
     def deliver(self, name: str, rows: Sequence[Mapping[str, Any]]) -> None:

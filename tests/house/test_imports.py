@@ -28,7 +28,8 @@ MAY_IMPORT = {
     "accounts": {"message", "reputation", "counters", "metrics", "telemetry"}
     | {"stores", "policy", "config"},
     "counter_load": {"counters"},
-    "eventlog": {"message", "journal", "feedback", "policy", "config", "toml", "telemetry"},
+    "eventlog": {"message", "journal", "feedback", "policy", "reputation", "config", "toml"}
+    | {"telemetry"},
     "stores": {"message", "reputation", "counters", "policy", "metrics", "config", "telemetry"}
     | {"journal", "feedback", "recheck"},
     "doors": {"message", "authentication", "reputation", "policy", "metrics", "config", "telemetry"}

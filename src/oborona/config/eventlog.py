@@ -55,6 +55,14 @@ class EventLogSettings(msgspec.Struct, frozen=True, kw_only=True):
             description="Rows that a file of others may have; one with more is set aside.",
         ),
     ] = 2_000_000
+    renew_thresholds: Annotated[
+        bool,
+        Meta(
+            description="Whether thresholds are made anew each day of what persons did on the day "
+            "before; what a log declares is then the least. Off is the hand brake: for events that "
+            "are checked from then on what is declared holds.",
+        ),
+    ] = True
     late_minutes: Annotated[
         float,
         Meta(

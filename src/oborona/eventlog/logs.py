@@ -27,6 +27,7 @@ from oborona.eventlog.merge.merger import LogMerger
 from oborona.eventlog.merge.retention import LogRetention
 from oborona.eventlog.policy_rules import PolicyRules
 from oborona.eventlog.schema import LogSchema
+from oborona.eventlog.thresholds import ThresholdRenewal
 from oborona.policy.folders import PolicyFolders
 from oborona.telemetry.log import event
 
@@ -164,6 +165,7 @@ def open_logs(
             rules=lambda: rules.of(schema.name),
             most=settings.eventlog.batch_tables,
             clock=clock,
+            renewed=settings.eventlog.renew_thresholds,
         )
         merger = LogMerger(
             schema.name,
@@ -175,7 +177,9 @@ def open_logs(
         retention = LogRetention(
             schema.name, folder, store, keep_days=settings.eventlog.keep_days, clock=clock
         )
-        return WorkedLog(schema.name, (source(folder), checker, merger, retention))
+        renewal = ThresholdRenewal(schema, folder, store, engine, clock=clock)
+        steps = (source(folder), *((renewal,) * settings.eventlog.renew_thresholds))
+        return WorkedLog(schema.name, (*steps, checker, merger, retention))
 
     def exported(log: OwnLog) -> WorkedLog:
         back_s = settings.eventlog.back_hours * HOUR_S

@@ -13,6 +13,7 @@ from rich.table import Table
 from oborona import lock, state_files
 from oborona.cli.context import CliContext, pass_cli_context
 from oborona.cli.eventlog.replay import replay
+from oborona.cli.eventlog.thresholds import thresholds
 from oborona.cli.output import echo, echo_json
 from oborona.cli.terminal import Terminal, plain
 from oborona.daemon.event_logs import check_event_logs, check_packages
@@ -27,7 +28,8 @@ def eventlog() -> None:
     """Export and check event logs, and show what they hold (docs/operate/eventlog.md)."""
 
 
-eventlog.add_command(replay)
+for one in (replay, thresholds):
+    eventlog.add_command(one)
 
 
 @eventlog.command()

@@ -13,15 +13,14 @@ from rich.table import Table
 from oborona import state_files
 from oborona.cli.context import CliContext, pass_cli_context
 from oborona.cli.duration import DurationParam
+from oborona.cli.eventlog.logs import schema_of
 from oborona.cli.output import echo, echo_json
 from oborona.cli.terminal import Terminal, plain
 from oborona.daemon.event_logs import check_packages
-from oborona.errors import ConfigError
 from oborona.stores.policy_folders import policy_folders
 
 if TYPE_CHECKING:
     from oborona.eventlog.rules.compare import RuleComparison
-    from oborona.eventlog.schema import LogSchema
 
 DAY_S: Final = 86_400.0
 _SHOWN_PERSONS: Final = 10
@@ -74,12 +73,12 @@ def _compared(
     from oborona.eventlog.batch.store import LogStore  # noqa: PLC0415 - the engine takes a second to load
     from oborona.eventlog.engine import LocalEngine  # noqa: PLC0415
     from oborona.eventlog.folder import LogFolder  # noqa: PLC0415
-    from oborona.eventlog.logs import root_folder, schemas  # noqa: PLC0415
+    from oborona.eventlog.logs import root_folder  # noqa: PLC0415
     from oborona.eventlog.policy_rules import PolicyRules  # noqa: PLC0415
     from oborona.eventlog.replay import RuleReplay  # noqa: PLC0415
 
     settings, state = context.loaded.settings, context.state
-    schema = _named(log, schemas(settings))
+    schema = schema_of(context, log)
     before, after = (
         PolicyRules(policy_folders(one.loaded.settings.paths), [schema]).of(log)
         for one in (context, context.under(folder))
@@ -97,14 +96,6 @@ def _compared(
     ):
         judged = RuleReplay(schema, LogFolder(root, log), store, engine)
         return judged.compare(before, after, since, limit)
-
-
-def _named(log: str, schemas: tuple[LogSchema, ...]) -> LogSchema:
-    for schema in schemas:
-        if schema.name == log:
-            return schema
-    names = ", ".join(schema.name for schema in schemas)
-    raise ConfigError(f"there is no event log {log[:60]!r}; there are {names}")
 
 
 def _as_object(log: str, found: RuleComparison) -> dict[str, Any]:

@@ -63,6 +63,7 @@ class LogChecker:
         rules: gives those of the policy; those of the system are always there.
         most: tables of a batch.
         clock: Unix seconds.
+        renewed: thresholds that were made anew hold; else those that the log declares.
     """
 
     def __init__(
@@ -75,8 +76,10 @@ class LogChecker:
         rules: Callable[[], EventRules],
         most: int,
         clock: Callable[[], float],
+        renewed: bool = True,
     ) -> None:
         self.schema = schema
+        self._renewed = renewed
         self._folder = folder
         self._store = store
         self._engine = engine
@@ -84,7 +87,6 @@ class LogChecker:
         self._rules = rules()
         self._most = self._now_most = most
         self._clock = clock
-        self._thresholds = {**schema.thresholds, OTHERS: schema.threshold}
 
     def step(self) -> bool:
         """Check one batch; return whether there was one.
@@ -145,10 +147,14 @@ class LogChecker:
                 log=self.schema.name,
                 tables=tables,
                 rules=self._rules.version,
-                thresholds=self._thresholds,
+                thresholds=self._thresholds(),
                 begun=self._clock(),
             )
         )
+
+    def _thresholds(self) -> dict[str, float]:
+        declared = {**self.schema.thresholds, OTHERS: self.schema.threshold}
+        return declared | (self._store.thresholds(self.schema.name) if self._renewed else {})
 
     def _halve(self, batch: LogBatch) -> bool:
         """Give a batch up for one of half its tables; False where it has one alone."""

@@ -6,6 +6,7 @@
     batch          tables that were checked together, with all that their rules hang on
     checked_table  the same tables with the rules that they fired
     event_slot     which rows of them belong to which half hour and day of event time
+    threshold      of each day, event by event
     merge          what was appended to the tables by event time, each time in one commit
 
 WAL with synchronous=FULL: a table that is written down was on the disk before.
@@ -108,6 +109,19 @@ MIGRATIONS: Final = (
             rows INTEGER NOT NULL DEFAULT 0,
             repaired TEXT NOT NULL DEFAULT '[]' -- JSON: slots that were written anew
         )
+        """,
+    ),
+    (
+        """
+        CREATE TABLE threshold (
+            log TEXT NOT NULL,
+            date TEXT NOT NULL,        -- of the day that it was made of
+            event TEXT NOT NULL,
+            threshold REAL NOT NULL,   -- events of a person in a day
+            people INTEGER NOT NULL,   -- who had any, and whom no rule marked
+            most REAL NOT NULL,        -- events of any of them
+            PRIMARY KEY (log, date, event)
+        ) WITHOUT ROWID
         """,
     ),
 )
