@@ -135,6 +135,22 @@ def test_a_policy_that_changes_is_taken_over(
         assert site.log.rules(slot_name(START + SLOT_S)) == [["DEAR"]]
 
 
+def test_a_policy_folder_that_is_gone_leaves_the_rules_in_force(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    with ruled(tmp_path) as site, caplog.at_level(logging.ERROR, "oborona.eventlog"):
+        site.file.unlink()
+        site.file.symlink_to(tmp_path / "nowhere")
+        site.rules.follow()
+        site.rules.follow()
+        assert "DEAR" in site.rules.of("clicks").live
+        assert caplog.text.count("the last event rules stay in force") == 1
+        site.file.unlink()
+        site.file.write_text(LOG)
+        site.rules.follow()
+        assert site.rules.of("clicks").live == ()
+
+
 @pytest.mark.parametrize(
     ("was", "becomes", "says"),
     [

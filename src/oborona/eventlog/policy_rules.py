@@ -89,6 +89,7 @@ class PolicyRules:
         self._folders = folders
         self._schemas = {schema.name: schema for schema in schemas}
         self._cache = PolicyCache()
+        self._trouble = ""  # as it was said
         self._stamps = self._look()
         self._rules = self._loaded()
 
@@ -98,14 +99,17 @@ class PolicyRules:
 
     def follow(self) -> None:
         """Take the policy over if its files have changed."""
-        stamps = self._look()
-        if stamps == self._stamps:
-            return
-        self._stamps = stamps
         try:
+            stamps = self._look()
+            if stamps == self._stamps:
+                return
+            self._stamps = stamps
             self._rules = self._loaded()
-        except PolicyError as error:
-            event(_log, logging.ERROR, "the last event rules stay in force", error=error)
+            self._trouble = ""
+        except (PolicyError, OSError) as error:  # a file may go while it is looked at
+            if str(error) != self._trouble:
+                self._trouble = str(error)
+                event(_log, logging.ERROR, "the last event rules stay in force", error=error)
 
     def _look(self) -> tuple[tuple[str, int, int, int], ...]:
         stamps = []
