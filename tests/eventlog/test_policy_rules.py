@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from oborona.errors import PolicyError
+from oborona.eventlog.log_metrics import MARKED, ROWS, TROUBLE, WAITING, status_of
 from oborona.eventlog.policy_rules import PolicyRules
 from oborona.eventlog.replay import RuleReplay
 from oborona.eventlog.slots import SLOT_S, slot_name
@@ -209,3 +210,16 @@ def test_a_replay_says_what_other_rules_would_have_caught(tmp_path: Path) -> Non
         assert all(names.count(name) == marked[name] for name in before.live), "as it was checked"
         nothing = replay.compare(before, before, START + 10 * SLOT_S)
         assert (nothing.rows, nothing.changed) == (0, 0)
+
+
+def test_what_was_checked_is_counted(tmp_path: Path) -> None:
+    before = ROWS.value("clicks")
+    with ruled(tmp_path) as site:
+        site.log.deliver(LATER, [row(1, 0, 7, amount=50.0), row(2, 1, 7), row(2, 2, 7, key=2)])
+        site.log.check()
+        said = status_of(site.log.store, ["clicks"], {"clicks": "no room"}, START)
+    assert ROWS.value("clicks") - before == 3
+    assert MARKED.value("clicks", "DUPLICATE") >= 1
+    assert WAITING.value("clicks") == 0
+    assert TROUBLE.value("clicks") == 1
+    assert said.troubles == {"clicks": "no room"}

@@ -34,6 +34,7 @@ from oborona.daemon.trainer import process as believing
 from oborona.daemon.trainer import trainer
 from oborona.doors.delivery import handover
 from oborona.doors.http import logins
+from oborona.eventlog import log_metrics as event_logs
 from oborona.feedback.label import LabelKind, LabelState
 from oborona.feedback.processing import event_processor
 from oborona.metrics import REGISTRY, MetricsSnapshot
@@ -53,6 +54,7 @@ from oborona.stores.pins import follower as pins
 from oborona.stores.signatures import follower as signatures
 from oborona.telemetry.metrics import exposition
 from oborona.telemetry.status import (
+    EventLogStatus,
     FlowStatus,
     IntakeStatus,
     PolicyStatus,
@@ -88,6 +90,14 @@ def count_flows() -> None:
     flows.LAG.set(42.5)
     flows.LOSS.replace({("192.0.2.1",): 0.02})
     flows.TROUBLE.set(False)
+
+
+def count_event_logs() -> None:
+    event_logs.UP.set(1)
+    event_logs.count_checked("feedback", 40, {"DUPLICATE": 3, "TOO_FAST": 1}, 12.5)
+    event_logs.WAITING.set(2, "feedback")
+    event_logs.ASIDE.set(1, "clicks")
+    event_logs.TROUBLE.set(False, "feedback")
 
 
 def count_service() -> None:
@@ -171,6 +181,7 @@ TRAINER = TrainerStatus(pid=8, time=NOW, metrics=counted(count_trainer))
 INTAKE = IntakeStatus(pid=11, time=NOW, metrics=counted(count_intake))
 SECOND = RecheckStatus(pid=12, time=NOW, metrics=counted(count_recheck))
 FLOWS = FlowStatus(pid=13, time=NOW, metrics=counted(count_flows))
+EVENT_LOGS = EventLogStatus(pid=14, time=NOW, metrics=counted(count_event_logs))
 READER = ReaderStatus(pid=9, time=NOW, metrics=counted(count_reader))
 ROOT = Path(__file__).resolve().parents[2]
 RULES = ROOT / "etc/prometheus/oborona.rules"
@@ -248,9 +259,10 @@ def families(
     stores: Mapping[str, StoreBirthRecord] = MappingProxyType({}),
     services: Sequence[ServiceStatus] = (),
     flow_status: FlowStatus | None = None,
+    log_status: EventLogStatus | None = None,
 ) -> dict[str, Metric]:
     said = exposition(
-        statuses, reader, policy, trainer, intake, second, stores, services, flow_status
+        statuses, reader, policy, trainer, intake, second, stores, services, flow_status, log_status
     ).decode()
     return {one.name: one for one in text_string_to_metric_families(said)}
 
@@ -411,7 +423,9 @@ def test_a_supervisor_says_how_its_processes_are() -> None:
 
 
 def test_every_metric_has_its_kind_help_labels_and_a_sample() -> None:
-    read = families([status(3)], READER, POLICY, TRAINER, INTAKE, SECOND, STORES, [SERVICE], FLOWS)
+    read = families(
+        [status(3)], READER, POLICY, TRAINER, INTAKE, SECOND, STORES, [SERVICE], FLOWS, EVENT_LOGS
+    )
     assert list(read) == list(EVERY), "in this order"
     for name, one in EVERY.items():
         family = read[name]
@@ -444,7 +458,9 @@ def test_the_whole_text_is_what_it_was() -> None:
     """Dashboards and alerts of every site stand on names, labels, types and order."""
     stores = STORES | {"personal.db": StoreBirthRecord(mark="cd", since=0.0, off="is damaged")}
     workers = [status(0), status(1, healthy=False), status(10)]
-    text = exposition(workers, READER, POLICY, TRAINER, INTAKE, SECOND, stores, [SERVICE], FLOWS)
+    text = exposition(
+        workers, READER, POLICY, TRAINER, INTAKE, SECOND, stores, [SERVICE], FLOWS, EVENT_LOGS
+    )
     assert text.decode() == (EXPOSITION / "all.prom").read_text()
     assert exposition([]).decode() == (EXPOSITION / "none.prom").read_text()
 
@@ -453,7 +469,15 @@ def test_a_process_that_has_just_begun_says_what_it_did() -> None:
     """A series that is there from the start has a rate from the start."""
 
     def begin() -> None:
-        for up in (worker.UP, reader.UP, trainer.UP, intake.UP, recheck.UP, flows.UP):
+        for up in (
+            worker.UP,
+            reader.UP,
+            trainer.UP,
+            intake.UP,
+            recheck.UP,
+            flows.UP,
+            event_logs.UP,
+        ):
             up.set(1)
         worker.POLICY.set(1, "p")
 
@@ -467,6 +491,7 @@ def test_a_process_that_has_just_begun_says_what_it_did() -> None:
         RecheckStatus(pid=1, time=NOW, metrics=fresh),
         services=[ServiceStatus(name="w", pid=1, time=NOW, metrics=fresh)],
         flows=FlowStatus(pid=1, time=NOW, metrics=fresh),
+        event_logs=EventLogStatus(pid=1, time=NOW, metrics=fresh),
     )
     assert text.decode() == (EXPOSITION / "fresh.prom").read_text()
 

@@ -11,6 +11,7 @@ from oborona.cli.context import CliContext, pass_cli_context
 from oborona.cli.output import echo
 from oborona.telemetry.metrics import exposition
 from oborona.telemetry.status import (
+    EventLogStatus,
     FlowStatus,
     IntakeStatus,
     PolicyStatus,
@@ -40,5 +41,6 @@ def metrics(context: CliContext) -> None:
         store_birth.read_records(state),
         read_services(state, now),
         read_process(state, FlowStatus, now),
+        read_process(state, EventLogStatus, now),
     )
     echo(text.rstrip(b"\n"))

@@ -29,6 +29,7 @@ from oborona.daemon.trainer import process as trainer_process
 from oborona.daemon.trainer import trainer
 from oborona.doors.delivery import handover
 from oborona.doors.http import logins
+from oborona.eventlog import log_metrics as event_logs
 from oborona.feedback.processing import event_processor
 from oborona.metrics import Histogram, MetricFamily
 from oborona.recheck.engine import loop as recheck_loop
@@ -149,6 +150,15 @@ OF_FLOWS: Final = (
     flows.LOSS,
     flows.TROUBLE,
 )
+OF_EVENT_LOGS: Final = (
+    event_logs.UP,
+    event_logs.ROWS,
+    event_logs.MARKED,
+    event_logs.DELAY,
+    event_logs.WAITING,
+    event_logs.ASIDE,
+    event_logs.TROUBLE,
+)
 
 CATALOGUE: Final[Mapping[str, Sequence[MetricFamily]]] = MappingProxyType(
     {
@@ -160,6 +170,7 @@ CATALOGUE: Final[Mapping[str, Sequence[MetricFamily]]] = MappingProxyType(
         "intake": OF_INTAKE,
         "recheck": OF_RECHECK,
         "flows": OF_FLOWS,
+        "eventlog": OF_EVENT_LOGS,
         "store": (metrics.LOST, metrics.OFF),
     }
 )

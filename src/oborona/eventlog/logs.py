@@ -23,6 +23,7 @@ from oborona.eventlog.export.messages import MessageLog
 from oborona.eventlog.export.own_log import OwnLog
 from oborona.eventlog.folder import LogFolder
 from oborona.eventlog.keys import EventHasher
+from oborona.eventlog.log_metrics import status_of
 from oborona.eventlog.merge.merger import LogMerger
 from oborona.eventlog.merge.retention import LogRetention
 from oborona.eventlog.policy_rules import PolicyRules
@@ -30,6 +31,7 @@ from oborona.eventlog.schema import LogSchema
 from oborona.eventlog.thresholds import ThresholdRenewal
 from oborona.policy.folders import PolicyFolders
 from oborona.telemetry.log import event
+from oborona.telemetry.status import EventLogStatus
 
 OWN: Final[tuple[tuple[type[OwnLog], str], ...]] = (
     (FeedbackLog, state_files.EVENTS),
@@ -63,10 +65,12 @@ class EventLogs:
     Args:
         logs: each with what works on it.
         rules: of the policy.
+        store: what is known of them.
     """
 
-    def __init__(self, logs: Sequence[WorkedLog], rules: PolicyRules) -> None:
+    def __init__(self, logs: Sequence[WorkedLog], rules: PolicyRules, store: LogStore) -> None:
         self._logs = logs
+        self._store = store
         self._rules = rules
         self.troubles: dict[str, str] = {}
         """What keeps a log from being worked on, by its name."""
@@ -83,6 +87,10 @@ class EventLogs:
         self._rules.follow()
         worked = [self._step(log, go_on) for log in self._logs]
         return any(worked)
+
+    def status(self, now: float) -> EventLogStatus:
+        """Return what is said of them; arguments as of `status_of`."""
+        return status_of(self._store, [log.name for log in self._logs], self.troubles, now)
 
     def _step(self, log: WorkedLog, go_on: Callable[[], bool]) -> bool:
         worked = False
@@ -199,4 +207,5 @@ def open_logs(
     return EventLogs(
         [*(exported(log(state / name, hasher)) for log, name in OWN), *map(dropped, declared)],
         rules,
+        store,
     )

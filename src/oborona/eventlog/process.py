@@ -6,17 +6,23 @@ is tried again; a killed one goes on where it was.
 
 from __future__ import annotations
 
+import logging
 import os
 import signal
+import time
 from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
 
 from oborona.config import Settings
-from oborona.errors import StoreError
-from oborona.eventlog.logs import open_logs
+from oborona.errors import OboronaError, StoreError
+from oborona.eventlog.logs import EventLogs, open_logs
 from oborona.heartbeat import StopSignal
 from oborona.policy.folders import PolicyFolders
+from oborona.telemetry import status
+from oborona.telemetry.log import event
+
+_log = logging.getLogger("oborona.eventlog")
 
 
 def run(settings: Settings, state: Path, policy: PolicyFolders, ready: Callable[[], None]) -> int:
@@ -36,14 +42,26 @@ def run(settings: Settings, state: Path, policy: PolicyFolders, ready: Callable[
     """
     stop = StopSignal()
     signal.signal(signal.SIGHUP, signal.SIG_IGN)  # settings need a restart
+    written = float("-inf")
     with ExitStack() as closings:
+        closings.callback(status.remove_process, state, status.EventLogStatus)
         logs = open_logs(settings, state, policy, closings)
         ready()
         while not stop.is_set():
             worked = logs.step(lambda: not stop.is_set())
+            if time.monotonic() - written >= status.WRITE_S:
+                written = time.monotonic()
+                _write(state, logs)
             if not worked:
                 stop.wait(settings.eventlog.look_s)
     return os.EX_OK
+
+
+def _write(state: Path, logs: EventLogs) -> None:
+    try:
+        status.write_status(state, logs.status(time.time()))
+    except OboronaError as error:
+        event(_log, logging.WARNING, "no status for metrics", error=error)
 
 
 def run_once(settings: Settings, state: Path, policy: PolicyFolders) -> None:

@@ -25,6 +25,7 @@ from prometheus_client.exposition import generate_latest
 from oborona.metrics import REGISTRY, Counter, Gauge, Histogram, Labels, MetricsSnapshot
 from oborona.store_birth import StoreBirthRecord
 from oborona.telemetry.status import (
+    EventLogStatus,
     FlowStatus,
     IntakeStatus,
     PolicyStatus,
@@ -80,6 +81,7 @@ def exposition(
     stores: Mapping[str, StoreBirthRecord] = MappingProxyType({}),
     services: Sequence[ServiceStatus] = (),
     flows: FlowStatus | None = None,
+    event_logs: EventLogStatus | None = None,
 ) -> bytes:
     """Return the metrics of all processes, and of the stores, as text.
 
@@ -99,6 +101,7 @@ def exposition(
         ("intake", intake),
         ("recheck", second),
         ("flows", flows),
+        ("eventlog", event_logs),
     ):
         snapshots[process] = [] if status is None else [((), status.metrics)]
     registry = CollectorRegistry()

@@ -89,6 +89,15 @@ class FlowStatus(msgspec.Struct, frozen=True, kw_only=True):
     trouble: str = ""  # why files wait; empty = they do not
 
 
+class EventLogStatus(msgspec.Struct, frozen=True, kw_only=True):
+    """The words of the process that checks event logs."""
+
+    pid: int
+    time: float  # when it was written, Unix seconds
+    metrics: MetricsSnapshot
+    troubles: dict[str, str] = {}  # what keeps a log from being worked on, by its name
+
+
 class ServiceStatus(msgspec.Struct, frozen=True, kw_only=True):
     """The words of a supervisor."""
 
@@ -133,7 +142,13 @@ class TrainerStatus(msgspec.Struct, frozen=True, kw_only=True):
 
 
 ProcessStatus = (
-    ReaderStatus | TrainerStatus | PolicyStatus | IntakeStatus | RecheckStatus | FlowStatus
+    ReaderStatus
+    | TrainerStatus
+    | PolicyStatus
+    | IntakeStatus
+    | RecheckStatus
+    | FlowStatus
+    | EventLogStatus
 )
 """What those say of which a machine has one."""
 _ProcessStatus = TypeVar(
@@ -144,6 +159,7 @@ _ProcessStatus = TypeVar(
     IntakeStatus,
     RecheckStatus,
     FlowStatus,
+    EventLogStatus,
 )
 _FILES: Final[dict[type[ProcessStatus], str]] = {
     ReaderStatus: "reader",
@@ -152,6 +168,7 @@ _FILES: Final[dict[type[ProcessStatus], str]] = {
     IntakeStatus: "intake",
     RecheckStatus: "recheck",
     FlowStatus: "flows",
+    EventLogStatus: "eventlog",
 }
 """Who says what → the file in the folder."""
 

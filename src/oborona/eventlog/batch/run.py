@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -28,6 +28,7 @@ from oborona.eventlog.batch.rows import batch_rows, by_table, rule_counts, shado
 from oborona.eventlog.batch.store import OTHERS, CheckedTable, EventShare, LogBatch, LogStore
 from oborona.eventlog.engine import EngineMemoryError, LocalEngine
 from oborona.eventlog.folder import LogFolder
+from oborona.eventlog.log_metrics import count_checked
 from oborona.eventlog.periods import PERIODS, shares
 from oborona.eventlog.policy_rules import EventRules
 from oborona.eventlog.schema import LogSchema
@@ -118,6 +119,7 @@ class LogChecker:
             return True
         newest = max(filter(None, (self._store.newest(batch), max(batch.tables))))
         self._store.finish(batch, checked, self._clock(), time.process_time() - began)
+        self._count(checked)
         self._folder.forget(_day_before(newest))
         self._now_most = self._most
         return True
@@ -151,6 +153,15 @@ class LogChecker:
                 begun=self._clock(),
             )
         )
+
+    def _count(self, checked: Sequence[CheckedTable]) -> None:
+        names = [table.name for table in checked]
+        delivered = {
+            one.name: one.delivered for one in self._store.sources(self.schema.name, names=names)
+        }
+        for table in checked:
+            delay_s = max(0.0, table.done - delivered[table.name])
+            count_checked(self.schema.name, table.rows, table.fired, delay_s)
 
     def _thresholds(self) -> dict[str, float]:
         declared = {**self.schema.thresholds, OTHERS: self.schema.threshold}

@@ -1,0 +1,78 @@
+"""The metrics of event logs: what was checked, what waits, and how late it is."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from typing import Final
+
+from oborona.eventlog.batch.store import DropState, LogStore
+from oborona.metrics import REGISTRY, Counter, Gauge
+from oborona.telemetry.status import EventLogStatus
+
+MOST_WAITING: Final = 1000  # tables; more are as many
+
+UP: Final = Gauge("oborona_eventlog_up", "1 while the process of event logs runs.", ())
+ROWS: Final = Counter("oborona_eventlog_rows", "Rows that were checked.", ("log",))
+MARKED: Final = Counter(
+    "oborona_eventlog_marked_rows",
+    "Rows that a rule marked, or would have marked in shadow mode.",
+    ("log", "rule"),
+)
+DELAY: Final = Gauge(
+    "oborona_eventlog_delay_seconds",
+    "From the delivery of the table that was checked last to its check.",
+    ("log",),
+)
+WAITING: Final = Gauge(
+    "oborona_eventlog_waiting_tables", "Tables that are delivered and not checked.", ("log",)
+)
+ASIDE: Final = Gauge(
+    "oborona_eventlog_set_aside",
+    "Tables and dropped files that were set aside, as far as they are remembered.",
+    ("log",),
+)
+TROUBLE: Final = Gauge(
+    "oborona_eventlog_trouble", "1 while a log can't be worked on; the log says why.", ("log",)
+)
+
+
+def count_checked(log: str, rows: int, fired: Mapping[str, int], delay_s: float) -> None:
+    """Count a table that was checked.
+
+    Args:
+        log: its log.
+        rows: that it has.
+        fired: rows by rule.
+        delay_s: since it was delivered.
+    """
+    ROWS.inc(log, by=rows)
+    for rule, number in fired.items():
+        MARKED.inc(log, rule, by=number)
+    DELAY.set(delay_s, log)
+
+
+def status_of(
+    store: LogStore, logs: Iterable[str], troubles: Mapping[str, str], now: float
+) -> EventLogStatus:
+    """Return what the process says.
+
+    Args:
+        store: what is known of all logs.
+        logs: their names.
+        troubles: what keeps a log from being worked on, by its name.
+        now: Unix seconds.
+
+    Raises:
+        StoreError: the store can't be read.
+    """
+    UP.set(1)
+    for log in logs:
+        WAITING.set(len(store.due(log, MOST_WAITING)), log)
+        aside = sum(1 for table in store.sources(log) if table.why)
+        files = store.files(log).values()
+        ASIDE.set(aside + sum(1 for file in files if file.state is DropState.ASIDE), log)
+        TROUBLE.set(log in troubles, log)
+    return EventLogStatus(
+        pid=os.getpid(), time=now, metrics=REGISTRY.snapshot(), troubles=dict(troubles)
+    )
