@@ -28,7 +28,16 @@ MAY_IMPORT = {
     "accounts": {"message", "reputation", "counters", "metrics", "telemetry"}
     | {"stores", "policy", "config"},
     "counter_load": {"counters"},
-    "eventlog": {"message", "journal", "feedback", "policy", "reputation", "config", "toml"}
+    "eventlog": {
+        "message",
+        "journal",
+        "feedback",
+        "policy",
+        "reputation",
+        "metrics",
+        "config",
+        "toml",
+    }
     | {"telemetry"},
     "stores": {"message", "reputation", "counters", "policy", "metrics", "config", "telemetry"}
     | {"journal", "feedback", "recheck"},
