@@ -50,8 +50,26 @@ class PieceKind(StrEnum):
     NONE = "none"
 
 
+class _TypedName:
+    """What facts and families of facts are called and taken for."""
+
+    __slots__ = ()
+    name: str
+    type: FactType
+
+    @property
+    def attribute(self) -> str:
+        """What the facts object calls it."""
+        return self.name.replace(".", "_")
+
+    @property
+    def kind(self) -> PieceKind:
+        """What an expression takes it for."""
+        return _KINDS[self.type]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Fact:
+class Fact(_TypedName):
     """One thing that is known of a message."""
 
     name: str  # dotted, such as text.words
@@ -76,16 +94,6 @@ class Fact:
         if self.name in _RESERVED:
             raise ValueError(f"{self.name!r} has a meaning of its own in expressions")
         self.kind  # noqa: B018 - a type that is none of ours shall fail here
-
-    @property
-    def attribute(self) -> str:
-        """What the facts object calls it."""
-        return self.name.replace(".", "_")
-
-    @property
-    def kind(self) -> PieceKind:
-        """What an expression takes it for."""
-        return _KINDS[self.type]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,7 +121,7 @@ class CountedType:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FactFamily:
+class FactFamily(_TypedName):
     """Facts of one sort, one for each of several names: `person.day[click]`.
 
     The facts object has for a family its attribute: a mapping of its members to their values.
@@ -127,16 +135,6 @@ class FactFamily:
     unit: str = ""
     example: object = None
     optional: bool = False  # they may be unknown: none
-
-    @property
-    def attribute(self) -> str:
-        """What the facts object calls it."""
-        return self.name.replace(".", "_")
-
-    @property
-    def kind(self) -> PieceKind:
-        """What an expression takes its facts for."""
-        return _KINDS[self.type]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,7 +10,7 @@ from statistics import median
 import pytest
 
 from oborona.cli.eventlog.thresholds import _row
-from oborona.eventlog.batch.store import EventThreshold
+from oborona.eventlog.batch.threshold_book import EventThreshold, ThresholdBook
 from oborona.eventlog.slots import DAY_S, SLOT_S, slot_name
 from oborona.eventlog.thresholds import LATE_S, ThresholdRenewal, renewed_threshold
 from tests.eventlog.worlds import CLICKS, START, CheckedLog, opened_log
@@ -70,7 +70,7 @@ def test_it_is_made_of_persons_whom_no_rule_marked(tmp_path: Path) -> None:
         now = MIDNIGHT + DAY_S + LATE_S
         assert not renewal(log, now - 1).step(), "the day before has no tables"
         assert renewal(log, now).step()
-        others, show = log.store.threshold_history("clicks")
+        others, show = ThresholdBook(log.store, "clicks").history()
         assert (others.event, others.threshold) == ("", CLICKS.threshold)
         counts = list(persons.values())
         middle = median(counts)
@@ -87,7 +87,9 @@ def test_what_is_checked_later_is_held_to_it(tmp_path: Path) -> None:
         deliver_day(log, 0, {person: 55 + person % 3 for person in range(40)})
         assert renewal(log, MIDNIGHT + DAY_S + LATE_S).step()
         ((_, line),) = [
-            (name, line) for name, line in log.store.thresholds("clicks").items() if name
+            (name, line)
+            for name, line in ThresholdBook(log.store, "clicks").newest().items()
+            if name
         ]
         assert 60 < line < 80
         deliver_day(log, 1, {1: int(line), 2: int(line) + 1})
@@ -101,7 +103,7 @@ def test_a_line_doubles_at_most_and_falls_to_what_is_declared(tmp_path: Path) ->
         for day, usual in enumerate((59, 115, 220, 3)):
             deliver_day(log, day, dict.fromkeys(range(day * 1000, day * 1000 + 30), usual))
             renewal(log, MIDNIGHT + (day + 1) * DAY_S + LATE_S).step()
-            lines.append(log.store.thresholds("clicks").get("show", 0.0))
+            lines.append(ThresholdBook(log.store, "clicks").newest().get("show", 0.0))
     assert lines == [68.0, 68.0, 68.0, 60.0], "who is over the line does not raise it"
 
 
@@ -120,7 +122,7 @@ def test_few_persons_change_nothing(tmp_path: Path) -> None:
     with opened_log(tmp_path) as log:
         deliver_day(log, 0, dict.fromkeys(range(19), 59))
         assert renewal(log, MIDNIGHT + DAY_S + LATE_S).step()
-        assert log.store.thresholds("clicks") == {"": CLICKS.threshold}
+        assert ThresholdBook(log.store, "clicks").newest() == {"": CLICKS.threshold}
 
 
 def test_the_hand_brake_holds_to_what_is_declared(tmp_path: Path) -> None:

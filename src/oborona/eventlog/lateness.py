@@ -13,7 +13,7 @@ from typing import Final
 
 import msgspec
 
-from oborona.eventlog.batch.store import DropState, LogStore, SourceTable
+from oborona.eventlog.batch.store import LogStore, SourceTable
 
 DAY_S: Final = 86_400.0
 SEEN_S: Final = 2 * DAY_S  # a log that has given nothing for so long is not waited for
@@ -51,22 +51,30 @@ def late_logs(
     return tuple(one for one in found if one.is_late)
 
 
+def waiting_tables(
+    store: LogStore, log: str, now: float, late_s: float, most: int = MOST
+) -> tuple[SourceTable, ...]:
+    """Return the tables of a log that wait too long for their check, in the order of their names.
+
+    Args:
+        store: what is known of it.
+        log: its name.
+        now: Unix seconds.
+        late_s: that a delivered table may wait.
+        most: tables that are looked at.
+    """
+    due = store.sources(log, names=store.due(log, most))
+    return tuple(one for one in due if now - one.delivered > late_s)
+
+
 def _lateness(store: LogStore, log: str, now: float, late_s: float, silent_s: float) -> LogLateness:
-    due = store.sources(log, names=store.due(log, MOST))
-    recent = store.sources(log, since=now - SEEN_S)
-    aside = [(one.name, one.why) for one in recent if one.why and one.delivered >= now - DAY_S]
-    aside += [
-        (file.file, file.why)
-        for file in store.files(log).values()
-        if file.state is DropState.ASIDE and file.seen >= now - DAY_S
-    ]
-    times = sorted(one.delivered for one in recent)
+    times = sorted(one.delivered for one in store.sources(log, since=now - SEEN_S))
     silent = bool(silent_s and times) and now - times[-1] > max(silent_s, _usual_s(times, now))
     return LogLateness(
         log=log,
-        waiting=tuple(one for one in due if now - one.delivered > late_s),
+        waiting=waiting_tables(store, log, now, late_s),
         silent_since=times[-1] if silent else None,
-        aside=tuple(aside),
+        aside=tuple(store.set_aside(log, now - DAY_S)),
     )
 
 

@@ -6,11 +6,10 @@ import os
 from collections.abc import Iterable, Mapping
 from typing import Final
 
-from oborona.eventlog.batch.store import DropState, LogStore
+from oborona.eventlog.batch.store import LogStore
+from oborona.eventlog.lateness import MOST
 from oborona.metrics import REGISTRY, Counter, Gauge
 from oborona.telemetry.status import EventLogStatus
-
-MOST_WAITING: Final = 1000  # tables; more are as many
 
 UP: Final = Gauge("oborona_eventlog_up", "1 while the process of event logs runs.", ())
 ROWS: Final = Counter("oborona_eventlog_rows", "Rows that were checked.", ("log",))
@@ -68,10 +67,8 @@ def status_of(
     """
     UP.set(1)
     for log in logs:
-        WAITING.set(len(store.due(log, MOST_WAITING)), log)
-        aside = sum(1 for table in store.sources(log) if table.why)
-        files = store.files(log).values()
-        ASIDE.set(aside + sum(1 for file in files if file.state is DropState.ASIDE), log)
+        WAITING.set(len(store.due(log, MOST)), log)
+        ASIDE.set(len(store.set_aside(log)), log)
         TROUBLE.set(log in troubles, log)
     return EventLogStatus(
         pid=os.getpid(), time=now, metrics=REGISTRY.snapshot(), troubles=dict(troubles)

@@ -17,7 +17,8 @@ from typing import Any, Final
 
 import pyarrow as pa
 
-from oborona.eventlog.batch.store import OTHERS, EventThreshold, LogStore
+from oborona.eventlog.batch.store import OTHERS, LogStore
+from oborona.eventlog.batch.threshold_book import EventThreshold, ThresholdBook
 from oborona.eventlog.engine import LocalEngine
 from oborona.eventlog.folder import LogFolder
 from oborona.eventlog.periods import PERIODS
@@ -72,6 +73,7 @@ class ThresholdRenewal:
         self._schema = schema
         self._folder = folder
         self._store = store
+        self._book = ThresholdBook(store, schema.name)
         self._engine = engine
         self._clock = clock
         self._looked_at = ""  # the day
@@ -86,13 +88,13 @@ class ThresholdRenewal:
         if date == self._looked_at:
             return False
         self._looked_at = date
-        if self._store.has_thresholds(self._schema.name, date):
+        if self._book.has(date):
             return False
         found = self.proposed(date)
         if not found:
             return False
-        before = self._store.thresholds(self._schema.name)
-        self._store.renew_thresholds(self._schema.name, date, found)
+        before = self._book.newest()
+        self._book.renew(found)
         for one in found:
             was = before.get(one.event, self._floor(one.event))
             if one.threshold != was:
@@ -124,7 +126,7 @@ class ThresholdRenewal:
             return []
         schema = self._schema.arrow.append(pa.field(RULES, pa.list_(pa.string())))
         rows = self._engine.files("checked_day", paths, schema)
-        before = self._store.thresholds(self._schema.name)
+        before = self._book.newest()
         usual: list[Mapping[str, Any]] = self._engine.collect(
             usual_counts(rows, LEAST_PEOPLE, MOST_EVENTS)
         ).to_pylist()

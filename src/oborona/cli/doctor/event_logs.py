@@ -11,7 +11,8 @@ from oborona.cli.context import CliContext
 from oborona.cli.doctor.report import CheckReport, CheckState
 from oborona.daemon.event_logs import check_packages
 from oborona.errors import ConfigError, StoreError
-from oborona.eventlog.batch.store import DropState, LogStore
+from oborona.eventlog.batch.store import LogStore
+from oborona.eventlog.lateness import waiting_tables
 
 DAY_S: Final = 86_400.0
 LATE_S: Final = 4 * 3600.0  # from a table's delivery to the checked one: what others are promised
@@ -52,12 +53,7 @@ def _log(store: LogStore, log: str, now: float) -> Iterator[CheckReport]:
     """Yield what is to be said of one log."""
     subject = f"event log {log}"
     sources = store.sources(log, since=now - DAY_S)
-    waiting = set(store.due(log, 10_000))
-    late = [
-        source
-        for source in store.sources(log)
-        if source.name in waiting and now - source.delivered > WARNED_S
-    ]
+    late = waiting_tables(store, log, now, WARNED_S, 10_000)
     if late:
         oldest = max(now - source.delivered for source in late)
         names = ", ".join(
@@ -70,17 +66,13 @@ def _log(store: LogStore, log: str, now: float) -> Iterator[CheckReport]:
             CheckState.FAIL if oldest > LATE_S else CheckState.WARN,
             f"{len(late)} tables are not checked yet: {names}{more}",
         )
-    aside = [f"{source.name}: {source.why}" for source in sources if source.why]
-    aside += [
-        f"{file.file}: {file.why}"
-        for file in store.files(log).values()
-        if file.state is DropState.ASIDE and now - file.seen < DAY_S
-    ]
+    aside = store.set_aside(log, now - DAY_S)
     if aside:
+        last = ": ".join(aside[-1])
         yield CheckReport(
             subject,
             CheckState.WARN,
-            f"{len(aside)} set aside in the last day, the last {aside[-1]}",
+            f"{len(aside)} set aside in the last day, the last {last}",
         )
     newest = max((source.delivered for source in sources), default=None)
     if log in OURS and (newest is None or now - newest > SILENT_S):

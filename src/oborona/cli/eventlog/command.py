@@ -75,7 +75,7 @@ def status(context: CliContext, as_json: bool) -> None:
 
 def _logs(context: CliContext) -> Iterator[dict[str, Any]]:
     """Yield what is known of each log."""
-    from oborona.eventlog.batch.store import DropState, LogStore  # noqa: PLC0415 - see `run`
+    from oborona.eventlog.batch.store import LogStore  # noqa: PLC0415 - see `run`
     from oborona.eventlog.logs import schemas  # noqa: PLC0415
 
     since = time.time() - DAY_S
@@ -103,14 +103,8 @@ def _logs(context: CliContext) -> Iterator[dict[str, Any]]:
                 "fired": dict(sorted(fired.items())),
                 "broken_rows": sum(file.broken for file in files),
                 "aside": [
-                    {"name": table.name, "why": table.why}
-                    for table in sources.values()
-                    if table.why
-                ]
-                + [
-                    {"name": file.file, "why": file.why}
-                    for file in files
-                    if file.state is DropState.ASIDE
+                    {"name": name, "why": why}
+                    for name, why in store.set_aside(schema.name, since, files_since=0.0)
                 ],
             }
 

@@ -21,7 +21,7 @@ from oborona.cli.terminal import Terminal
 from oborona.daemon.event_logs import check_packages
 
 if TYPE_CHECKING:
-    from oborona.eventlog.batch.store import EventThreshold
+    from oborona.eventlog.batch.threshold_book import EventThreshold
 
 DAYS: Final = 14
 SPIKE: Final = 3.0  # times the median of the days before
@@ -37,10 +37,11 @@ def thresholds(context: CliContext, log: str, as_json: bool) -> None:
     """
     check_packages()
     from oborona.eventlog.batch.store import LogStore  # noqa: PLC0415 - see `eventlog run`
+    from oborona.eventlog.batch.threshold_book import ThresholdBook  # noqa: PLC0415
 
     schema = schema_of(context, log)
     with LogStore(context.state / state_files.EVENT_LOG_STORE, make=False) as store:
-        history = store.threshold_history(log)
+        history = ThresholdBook(store, log).history()
     declared = {"": schema.threshold, **schema.thresholds}
     of_event = {name: list(days) for name, days in groupby(history, attrgetter("event"))}
     rows = [

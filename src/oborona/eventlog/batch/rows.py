@@ -11,9 +11,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from oborona.eventlog.periods import moments
+from oborona.eventlog.rules.compile import BETWEEN
 from oborona.eventlog.schema import RULES
 from oborona.eventlog.slots import delivered_at
-from oborona.eventlog.transform.check import SEPARATOR
 
 SHADOW: Final = " (shadow)"  # behind the name of a rule that marks nothing
 
@@ -95,5 +95,5 @@ def _lists(texts: pa.ChunkedArray) -> pa.Array:
     """Return lists of names of texts with a comma before each name."""
     encoded = pc.dictionary_encode(texts).combine_chunks()
     kinds: Sequence[str] = encoded.dictionary.to_pylist() if len(texts) else ()
-    lists = pa.array([text.split(SEPARATOR)[1:] for text in kinds], pa.list_(pa.string()))
+    lists = pa.array([text.split(BETWEEN)[1:] for text in kinds], pa.list_(pa.string()))
     return lists.take(encoded.indices) if kinds else lists

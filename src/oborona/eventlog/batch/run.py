@@ -26,6 +26,7 @@ import pyarrow as pa
 
 from oborona.eventlog.batch.rows import batch_rows, by_table, rule_counts, shadow_counts, with_rules
 from oborona.eventlog.batch.store import OTHERS, CheckedTable, EventShare, LogBatch, LogStore
+from oborona.eventlog.batch.threshold_book import ThresholdBook
 from oborona.eventlog.engine import EngineMemoryError, LocalEngine
 from oborona.eventlog.folder import LogFolder
 from oborona.eventlog.log_metrics import count_checked
@@ -165,7 +166,9 @@ class LogChecker:
 
     def _thresholds(self) -> dict[str, float]:
         declared = {**self.schema.thresholds, OTHERS: self.schema.threshold}
-        return declared | (self._store.thresholds(self.schema.name) if self._renewed else {})
+        return declared | (
+            ThresholdBook(self._store, self.schema.name).newest() if self._renewed else {}
+        )
 
     def _halve(self, batch: LogBatch) -> bool:
         """Give a batch up for one of half its tables; False where it has one alone."""

@@ -77,16 +77,6 @@ class LogBatch(msgspec.Struct, frozen=True, kw_only=True):
     cpu_s: float | None = None
 
 
-class EventThreshold(msgspec.Struct, frozen=True, kw_only=True):
-    """The threshold of an event from a day on."""
-
-    date: str  # of the day that it was made of
-    event: str
-    threshold: float  # events of a person in a day
-    people: int  # who had any on that day, and whom no rule marked
-    most: float  # events of any of them
-
-
 class EventShare(msgspec.Struct, frozen=True, kw_only=True):
     """The part of a checked table that belongs to one slot of event time."""
 
@@ -302,41 +292,6 @@ class LogStore(SharedSqliteFile):
             )
         ]
 
-    def has_thresholds(self, log: str, date: str) -> bool:
-        """Tell whether the thresholds of a day are there."""
-        found = self.rows("SELECT 1 FROM threshold WHERE log = ? AND date = ? LIMIT 1", (log, date))
-        return bool(found)
-
-    def thresholds(self, log: str) -> dict[str, float]:
-        """Return the newest threshold of each event that has one."""
-        return dict(
-            self.rows(
-                "SELECT event, threshold FROM threshold AS one WHERE log = ? AND date ="
-                " (SELECT max(date) FROM threshold WHERE log = one.log AND event = one.event)",
-                (log,),
-            )
-        )
-
-    def threshold_history(self, log: str) -> list[EventThreshold]:
-        """Return all thresholds of a log, by event and day."""
-        return [
-            EventThreshold(date=date, event=name, threshold=line, people=people, most=most)
-            for date, name, line, people, most in self.rows(
-                "SELECT date, event, threshold, people, most FROM threshold WHERE log = ?"
-                " ORDER BY event, date",
-                (log,),
-            )
-        ]
-
-    def renew_thresholds(self, log: str, date: str, found: Sequence[EventThreshold]) -> None:
-        """Write down the thresholds of a day: all or nothing."""
-        with self.transaction() as db:
-            db.executemany(
-                "INSERT OR REPLACE INTO threshold (log, date, event, threshold, people, most)"
-                " VALUES (?, ?, ?, ?, ?, ?)",
-                [(log, date, one.event, one.threshold, one.people, one.most) for one in found],
-            )
-
     def note_file(self, log: str, file: DroppedFile) -> None:
         """Write down what became of a file."""
         with self.transaction() as db:
@@ -346,6 +301,27 @@ class LogStore(SharedSqliteFile):
                 " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
                 (log, *msgspec.structs.astuple(file)),
             )
+
+    def set_aside(
+        self, log: str, since: float = 0.0, files_since: float | None = None
+    ) -> list[tuple[str, str]]:
+        """Return the tables and then the files of a log that were set aside, each with why.
+
+        Args:
+            log: its name.
+            since: Unix seconds: tables that were delivered earlier are left out.
+            files_since: files that were met earlier are; None = as tables.
+        """
+        return [
+            (name, why)
+            for name, why in self.rows(
+                "SELECT name, why FROM (SELECT 0 AS sort, name, why FROM source_table"
+                " WHERE log = ? AND why != '' AND delivered >= ?"
+                " UNION ALL SELECT 1, file, why FROM dropped_file"
+                " WHERE log = ? AND state = ? AND seen >= ?) ORDER BY sort, name",
+                (log, since, log, DropState.ASIDE, since if files_since is None else files_since),
+            )
+        ]
 
     def files(self, log: str) -> dict[str, DroppedFile]:
         """Return the files of a log that were met, by name."""

@@ -149,14 +149,23 @@ def with_rules(
     flags = {f"{into}_{place}": columns[name] for place, name in enumerate(names)}
     # a view is not merged into what follows: each condition is calculated once
     flagged = table.mutate(**flags).view()
-    fired = [(flagged[flag], name) for flag, name in zip(flags, names, strict=True)]
-    groups = [_names_fired(fired[at : at + GROUP]) for at in range(0, len(fired), GROUP)]
-    together = reduce(add, groups)
+    together = fired_names({name: flagged[flag] for flag, name in zip(flags, names, strict=True)})
     shown = ibis.ifelse(together == "", nothing, together.substr(1).split(BETWEEN))
     return flagged.mutate(**{into: shown}).drop(*flags)
 
 
-def _names_fired(fired: Sequence[tuple[ir.BooleanValue, str]]) -> ir.StringValue:
+def fired_names(flags: Mapping[str, ir.BooleanValue]) -> ir.StringValue:
+    """Return the names of flags that are set, in order, with `BETWEEN` before each.
+
+    Args:
+        flags: columns of a view, so that each is calculated once, by name.
+    """
+    fired = [(flag, name) for name, flag in flags.items()]
+    groups = [_group_fired(fired[at : at + GROUP]) for at in range(0, len(fired), GROUP)]
+    return reduce(add, groups, ibis.literal(""))
+
+
+def _group_fired(fired: Sequence[tuple[ir.BooleanValue, str]]) -> ir.StringValue:
     """Return the names of the rules of a group that fire, one after the other.
 
     Texts are put together where one fires, which is seldom: for all rows that would cost more than

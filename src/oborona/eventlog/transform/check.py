@@ -23,11 +23,11 @@ import ibis
 from ibis.expr import types as ir
 
 from oborona.eventlog.policy_rules import EventRules
+from oborona.eventlog.rules.compile import fired_names
 from oborona.eventlog.slots import DAY_S
 
 DUPLICATE: Final = "DUPLICATE"
 ABNORMAL: Final = "ABNORMAL"
-SEPARATOR: Final = ","
 EARLIER: Final = ibis.literal(-1, type="int64")
 """The number of all tables that were checked before the batch."""
 
@@ -61,12 +61,14 @@ def fired_rules(
         rules in shadow mode), in order of place.
     """
     facts = known_facts(events, keys, counts, newest, thresholds, threshold, rules, day)
-    flags = {name: facts.bind(column)[0] for name, column in rules.columns.items()}
-    system = {DUPLICATE: facts.duplicate, ABNORMAL: facts.abnormal}
-    return facts.select(
+    columns = {name: f"fired_{number}" for number, name in enumerate(rules.columns)}
+    conditions = {columns[name]: condition for name, condition in rules.columns.items()}
+    flagged = facts.select("place", "duplicate", "abnormal", **conditions).view()
+    system = {DUPLICATE: flagged.duplicate, ABNORMAL: flagged.abnormal}
+    return flagged.select(
         "place",
-        rules=_names(system | {name: flags[name] for name in rules.live}),
-        shadow=_names({name: flags[name] for name in rules.shadow}),
+        rules=fired_names(system | {name: flagged[columns[name]] for name in rules.live}),
+        shadow=fired_names({name: flagged[columns[name]] for name in rules.shadow}),
     ).order_by("place")
 
 
@@ -88,14 +90,6 @@ def known_facts(
         _abnormal_persons(events, counts, thresholds, threshold),
     )
     return rules.with_day(facts, day, thresholds, threshold) if rules.needed else facts
-
-
-def _names(flags: Mapping[str, ir.BooleanValue]) -> ir.StringValue:
-    """Return the names of the flags that are set, with a comma before each."""
-    names = ibis.literal("")
-    for name, flag in flags.items():
-        names += ibis.ifelse(flag, SEPARATOR + name, "")
-    return names
 
 
 def _facts(events: ir.Table, repeated: ir.Table, abnormal: ir.Table) -> ir.Table:

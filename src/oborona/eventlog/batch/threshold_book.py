@@ -1,0 +1,69 @@
+"""The thresholds of events, day by day, in the file of event logs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+
+from oborona.eventlog.batch.store import LogStore
+
+
+class EventThreshold(msgspec.Struct, frozen=True, kw_only=True):
+    """The threshold of an event from a day on."""
+
+    date: str  # of the day that it was made of
+    event: str
+    threshold: float  # events of a person in a day
+    people: int  # who had any on that day, and whom no rule marked
+    most: float  # events of any of them
+
+
+class ThresholdBook:
+    """The part of the file of event logs that is about thresholds.
+
+    Args:
+        store: the file.
+        log: name of a log.
+    """
+
+    def __init__(self, store: LogStore, log: str) -> None:
+        self._store = store
+        self._log = log
+
+    def has(self, date: str) -> bool:
+        """Tell whether the thresholds of a day are there."""
+        found = self._store.rows(
+            "SELECT 1 FROM threshold WHERE log = ? AND date = ? LIMIT 1", (self._log, date)
+        )
+        return bool(found)
+
+    def newest(self) -> dict[str, float]:
+        """Return the newest threshold of each event that has one."""
+        return dict(
+            self._store.rows(
+                "SELECT event, threshold FROM threshold AS one WHERE log = ? AND date ="
+                " (SELECT max(date) FROM threshold WHERE log = one.log AND event = one.event)",
+                (self._log,),
+            )
+        )
+
+    def history(self) -> list[EventThreshold]:
+        """Return all thresholds, by event and day."""
+        return [
+            EventThreshold(date=date, event=name, threshold=line, people=people, most=most)
+            for date, name, line, people, most in self._store.rows(
+                "SELECT date, event, threshold, people, most FROM threshold WHERE log = ?"
+                " ORDER BY event, date",
+                (self._log,),
+            )
+        ]
+
+    def renew(self, found: Sequence[EventThreshold]) -> None:
+        """Write down thresholds: all or nothing."""
+        with self._store.transaction() as db:
+            db.executemany(
+                "INSERT OR REPLACE INTO threshold (log, date, event, threshold, people, most)"
+                " VALUES (?, ?, ?, ?, ?, ?)",
+                [(self._log, *msgspec.structs.astuple(one)) for one in found],
+            )
