@@ -34,6 +34,11 @@ install_program() {
     # pymilter comes as source: build it as a wheel, not by the installer's old way
     told "a pip that builds wheels" "${pip[@]}" install --progress-bar off --upgrade 'pip>=24'
     told "the libraries of requirements.lock" "${pip[@]}" install --progress-bar off --require-hashes -r requirements.lock
+    # what the program had beside them it keeps: without, a daemon whose settings want it would not start
+    for extra in ml:catboost eventlog:duckdb; do
+        "$home/venv/bin/python" -c "import ${extra#*:}" 2>/dev/null || continue
+        told "the libraries of requirements-${extra%:*}.lock" "${pip[@]}" install --progress-bar off --require-hashes -r "requirements-${extra%:*}.lock"
+    done
     # built in a copy: a build leaves folders behind, and would pack what an older one left
     mapfile -t folders < <(find src/oborona -maxdepth 1 -type l -exec realpath --relative-to=. {} +)
     tar -c --exclude=__pycache__ --exclude='*.egg-info' --exclude='*.so' pyproject.toml setup.py README.md LICENSE src "${folders[@]}" | tar -x --no-same-owner -C "$source"

@@ -40,6 +40,7 @@ PACKAGES: Final = (
 )
 APART: Final = ("exim4-daemon-light",)  # on a machine of its own: mail servers exclude each other
 ALSO: Final = ("dbus",)  # every installer of Debian puts it on the disk, debootstrap does not
+LOCKS: Final = (ROOT / "requirements.lock", ROOT / "requirements-eventlog.lock")
 # what pip asks for to build what comes as source
 BUILD: Final = ("pip>=24", "setuptools>=77", "wheel")
 
@@ -70,7 +71,7 @@ def base_image() -> Path:
 
 
 def _key() -> str:
-    parts = (*_sources(), (ROOT / "requirements.lock").read_text(), Path(__file__).read_text())
+    parts = (*_sources(), *(lock.read_text() for lock in LOCKS), Path(__file__).read_text())
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:16]
 
 
@@ -161,7 +162,7 @@ def _fetch_packages(root: Path, mirror: Path, sources: Sequence[str]) -> None:
 
 
 def _fetch_wheels(folder: Path) -> None:
-    """Fetch what the lock names, as it is there, and what builds those that come as source."""
+    """Fetch what the locks name, as it is there, and what builds those that come as source."""
     asked: list[str | os.PathLike[str]] = [
         sys.executable,
         "-m",
@@ -173,7 +174,8 @@ def _fetch_wheels(folder: Path) -> None:
         folder,
     ]
     asked += ["--no-deps", "--python-version", PYTHON]
-    told([*asked, "--require-hashes", "-r", ROOT / "requirements.lock"])
+    for lock in LOCKS:
+        told([*asked, "--require-hashes", "-r", lock])
     told([*asked, *BUILD, *_build_requirements()])
 
 

@@ -1,0 +1,40 @@
+"""The checked event log on a machine under the units that ship, by its page."""
+
+from __future__ import annotations
+
+import json
+from typing import Final
+
+import pytest
+
+from tests.boot.machine import Machine
+from tests.boot.steps import eventually, follow, needs_machine
+
+PAGE: Final = "operate/eventlog.md"
+_STATE: Final = "/var/lib/oborona/eventlog"
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(1800), needs_machine]
+
+
+def test_its_page_is_followed_and_an_upgrade_keeps_it(machine: Machine) -> None:
+    follow(machine, "Install its packages", PAGE)
+    machine.run("sed -i '/^\\[eventlog\\]/a enabled = true' /etc/oborona/oborona.toml")
+    print(follow(machine, "Switch it on", PAGE))
+    eventually(machine, "oborona eventlog status | grep -q 'runs (pid'")
+    eventually(machine, f"ls {_STATE}/feedback/checked/stream/5min/*.parquet")
+    said = machine.run("oborona eventlog status --json")
+    logs = {row["log"]: row for row in map(json.loads, said.splitlines())}
+    assert set(logs) == {"feedback", "messages"}
+    assert logs["feedback"]["checked"] > 0
+    assert "FAIL" not in machine.run("oborona doctor")
+    # the units one by one: its own has no network, and may call what it needs
+    machine.run(
+        "systemctl disable --now oborona; systemctl enable --now oborona.target oborona-eventlog"
+    )
+    eventually(machine, "oborona eventlog status | grep -q 'runs (pid'")
+    machine.run(
+        "systemctl is-active oborona-eventlog; systemctl disable --now oborona.target oborona-eventlog; systemctl enable --now oborona"
+    )
+    # the same again is an upgrade: it has the packages that the program had
+    machine.run("./setup install")
+    eventually(machine, "oborona eventlog status | grep -q 'runs (pid'")
