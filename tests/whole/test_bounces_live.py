@@ -81,9 +81,10 @@ def test_what_comes_back_is_the_accounts_and_too_much_of_it_is_an_incident(
     for number in range(2):
         send_to_nobody(postfix, number)
     eventually(lambda: len(gate.events("bounce")) == 2, 30.0)
-    first = gate.events("bounce")[0]
-    assert (first["login"], first["recipients"], first["unknown"]) == (ANN, 1, 1)
-    assert (first["status"], first["recipient"]) == ("5.1.1", "nobody0@b.example")
+    both = sorted(gate.events("bounce"), key=lambda said: str(said["recipient"]))
+    for number, said in enumerate(both):  # the two may come back in either order
+        assert (said["login"], said["recipients"], said["unknown"]) == (ANN, 1, 1)
+        assert (said["status"], said["recipient"]) == ("5.1.1", f"nobody{number}@b.example")
     assert not gate.events("limit")
     time.sleep(MERGED_S)
     send_to_nobody(postfix, 2)
@@ -155,10 +156,12 @@ def test_what_an_exim_on_the_way_sends_back_is_the_accounts(gate: Gate, away: Po
         bounce = _from_exim(Path(folder), left, away.port)
     assert b"Status: 5.0.0" in bounce, "Exim says no more than that"
     before = len(gate.events("bounce"))
-    for _ in range(2):
-        gate.send("9.3.0.8", bounce, sender="", recipients=("eve@example.test",))
-    assert gate.verdicts("9.3.0.8", 2)
+    gate.send("9.3.0.8", bounce, sender="", recipients=("eve@example.test",))
     eventually(lambda: len(gate.events("bounce")) > before)
+    time.sleep(MERGED_S)  # a copy that comes sooner is told of once more; it counts once
+    gate.send("9.3.0.8", bounce, sender="", recipients=("eve@example.test",))
+    assert gate.verdicts("9.3.0.8", 2)
+    time.sleep(MERGED_S)
     (said,) = gate.events("bounce")[before:]
     assert (said["login"], said["recipients"], said["unknown"]) == ("eve@example.test", 1, 1)
     assert (said["status"], said["recipient"]) == ("5.1.1", "nobody9@b.example")

@@ -39,7 +39,7 @@ def check(folder: Path) -> str:
 
 def test_traps_that_nobody_uses_are_counted(folder: Path) -> None:
     said = check(folder)
-    assert "2 traps, version" in said
+    assert "2 traps, 0 event rules, version" in said
     assert "warning" not in said
     assert not list((folder / "state").iterdir()), "looking makes no store"
 
