@@ -18,6 +18,7 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 
 END: Final = b"\r\n.\r\n"
+GATHERED_BYTES: Final = 64 * 1024  # that are written at once, at least: each write is a system call
 _BARE_LF: Final = re.compile(rb"(?<!\r)\n")
 
 
@@ -68,12 +69,25 @@ class DotUnstuffer:
 
 
 def stuff_dots(pieces: Iterable[bytes]) -> Iterator[bytes]:
-    """Yield a message as it goes over the wire, its end included.
+    """Yield a message as it goes over the wire, its end included; one that is small at once.
 
     Args:
         pieces: of the content, whose line feeds all stand behind carriage returns; a last line
             without an end gets one.
     """
+    gathered: list[bytes] = []
+    size = 0
+    for piece in _stuffed(pieces):
+        gathered.append(piece)
+        size += len(piece)
+        if size >= GATHERED_BYTES:
+            yield b"".join(gathered)
+            gathered, size = [], 0
+    if gathered:
+        yield b"".join(gathered)
+
+
+def _stuffed(pieces: Iterable[bytes]) -> Iterator[bytes]:
     tail, bare = b"\r\n", 2
     for piece in pieces:
         data = tail + piece
