@@ -42,7 +42,7 @@ from oborona.feedback.label_store import LabelStore
 from oborona.feedback.personal_entries import LabelOrigin
 from oborona.feedback.processing.event_message import SiteHashing
 from oborona.feedback.processing.event_processor import EventProcessor, EventRetention
-from oborona.feedback.processing.ports import JournaledMessage
+from oborona.feedback.processing.ports import JournaledMessage, NoVerdicts
 from oborona.message.hashing import Hasher
 from oborona.reputation.personal import PersonalEntry
 from oborona.types import Action
@@ -254,7 +254,7 @@ def decided(state: Path, number: int) -> dict[str, float]:
                 door.add(events[first : first + 500], now=now)
             believer = EventProcessor(
                 log, words, journal=Remembered(known), lists=NoLists(), proposer=None,
-                keys=SiteHashing(hasher=hasher, feedback=KEY, site="mx"), kept=EventRetention(raw_s=1e6, events_s=1e6), person_weight=1.0, people=0,
+                keys=SiteHashing(hasher=hasher, feedback=KEY, site="mx"), kept=EventRetention(raw_s=1e6, events_s=1e6), verdicts=NoVerdicts(), person_weight=1.0, people=0,
             )  # fmt: skip
             steps, cpu, wall = [], time.process_time(), time.monotonic()
             while True:

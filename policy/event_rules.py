@@ -8,12 +8,14 @@ say  = "{person.day[pardon]:d} pardons in a day, and not one complaint"
 
 The language is that of `[[rule]]`, over the columns of the log (`oborona.policy.event_logs`).  A
 rule has no score: the names of those that fire are a column of the checked row.  `fired(OTHER)`
-asks for another rule of the same log.
+asks for another rule of the same log.  A rule with `over = "day"` looks at a whole day once it is
+over, and not at each table.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from enum import StrEnum
 from types import MappingProxyType
 from typing import Annotated, Any, Final
 
@@ -33,6 +35,13 @@ from oborona.types import RuleMode
 MAX_EVENT_RULES: Final = 2_000
 
 
+class EventRuleSpan(StrEnum):
+    """What a rule looks at."""
+
+    TABLE = "table"  # each table when it is checked, and the whole day again
+    DAY = "day"  # the whole day alone
+
+
 class EventRuleTable(msgspec.Struct, frozen=True, kw_only=True):
     """The keys of an `[[event_rule]]` table; this is their only list."""
 
@@ -50,6 +59,16 @@ class EventRuleTable(msgspec.Struct, frozen=True, kw_only=True):
     ) = UNSET
     mode: (
         Annotated[RuleMode, Meta(description="shadow: counted, and no part of the checked row.")]
+        | UnsetType
+    ) = UNSET
+    over: (
+        Annotated[
+            EventRuleSpan,
+            Meta(
+                description="table: each table when it is checked, and the whole day again. day: "
+                "the whole day alone, once it is over."
+            ),
+        ]
         | UnsetType
     ) = UNSET
     enabled: Enabled | UnsetType = UNSET
@@ -105,7 +124,8 @@ class EventPolicy:
     Args:
         logs: all that are declared.
         lists: named texts.
-        by_log: the rules of each log.
+        by_log: the rules of each log: all of them look at whole days.
+        of_tables: those of them that look at each table.
     """
 
     def __init__(
@@ -113,10 +133,12 @@ class EventPolicy:
         logs: Mapping[str, RuledLog] = MappingProxyType({}),
         lists: Mapping[str, tuple[str, ...]] = MappingProxyType({}),
         by_log: Mapping[str, LogRules] = MappingProxyType({}),
+        of_tables: Mapping[str, LogRules] = MappingProxyType({}),
     ) -> None:
         self.logs = logs
         self.lists = lists
         self.by_log = by_log
+        self.of_tables = of_tables
 
     @property
     def rules(self) -> tuple[Rule, ...]:
@@ -153,7 +175,7 @@ def event_policy(
     """
     by_name = {log.name: log for log in logs}
     named = {table["name"].value: tuple(table["entries"].value) for table in lists}
-    of: dict[str, list[Rule]] = {name: [] for name in by_name}
+    of: dict[str, list[tuple[EventRuleSpan, Rule]]] = {name: [] for name in by_name}
     for fields in rules:
         with faults:
             log, place = fields["log"]
@@ -163,15 +185,24 @@ def event_policy(
                     f"{log[:60]}{did_you_mean(log, by_name)}",
                     place,
                 )
-            of[log].append(_rule(fields))
+            of[log].append((_span(fields), _rule(fields)))
     by_log: dict[str, LogRules] = {}
-    for name, log_rules in of.items():
+    of_tables: dict[str, LogRules] = {}
+    for name, spanned in of.items():
         with faults:
-            by_log[name] = LogRules(by_name[name], log_rules, named)
-    return EventPolicy(by_name, named, by_log)
+            by_log[name] = LogRules(by_name[name], [rule for _, rule in spanned], named)
+            # by themselves: fired() of one of them can't name a rule over days
+            some = [rule for span, rule in spanned if span is EventRuleSpan.TABLE]
+            whole = len(some) == len(spanned)
+            of_tables[name] = by_log[name] if whole else LogRules(by_name[name], some, named)
+    return EventPolicy(by_name, named, by_log, of_tables)
+
+
+def _span(fields: Fields) -> EventRuleSpan:
+    return fields["over"].value if "over" in fields else EventRuleSpan.TABLE
 
 
 def _rule(fields: Fields) -> Rule:
     places: dict[str, TomlPlace] = {key: field.place for key, field in fields.items()}
-    values = {key: field.value for key, field in fields.items() if key != "log"}
+    values = {key: field.value for key, field in fields.items() if key not in ("log", "over")}
     return Rule(score=0.0, places=places, **values)

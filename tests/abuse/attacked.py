@@ -24,6 +24,7 @@ from oborona.feedback.label_store import LabelStore
 from oborona.feedback.processing.event_message import SiteHashing
 from oborona.feedback.processing.event_processor import EventProcessor, EventRetention
 from oborona.feedback.processing.ports import JournaledMessage as Journaled
+from oborona.feedback.processing.ports import NoVerdicts
 from oborona.message.model import Message
 from oborona.message.shingles import Hasher
 from oborona.policy.accounting import record_verdict, vouching_pairs
@@ -140,6 +141,7 @@ class Attacked:
             proposer=Proposer(),
             keys=SiteHashing(hasher=HASHER, feedback=b"f" * 32, site=f"mx.{HERE}"),
             kept=EventRetention(raw_s=7 * DAY, events_s=400 * DAY),
+            verdicts=NoVerdicts(),
             person_weight=1.0,
             people=3,
             clock=lambda: self.now,

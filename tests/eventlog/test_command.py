@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 import pytest
 from click.testing import CliRunner, Result
 
-from oborona import secret, state_files
+from oborona import lock, secret, state_files
 from oborona.cli import main
 from oborona.daemon.state import prepare_state
 from oborona.eventlog.keys import EventHasher
@@ -207,3 +207,59 @@ def until(there: Callable[[], bool], patience_s: float = 60.0) -> None:
     while not there():
         assert time.monotonic() < end
         time.sleep(0.1)
+
+
+def test_a_day_is_gone_over_by_hand(site: Path) -> None:
+    lines = [
+        {
+            "click": str(n),
+            "at": f"2026-01-02T10:00:{n:02d}",
+            "action": "show",
+            "user": "a",
+            "page": f"{n}",
+        }
+        for n in range(10)
+    ]
+    lines.append(lines[0] | {"click": "again", "at": "2026-01-02T09:59:00"})
+    dropped = site / "clicks/2026-01-02T10:05.jsonl"
+    dropped.write_text("".join(json.dumps(line) + "\n" for line in lines[:10]))
+    (site / "clicks/2026-01-02T10:10.jsonl").write_text(json.dumps(lines[10]) + "\n")
+    for path in (site / "clicks").iterdir():
+        os.utime(path, (0, 0))
+    assert oborona(site, "run", "--once").exit_code == 0
+    asked = oborona(site, "pass", "clicks", "--day", "2026-01-02", "--json")
+    assert asked.exit_code == 0, asked.output
+    found = json.loads(asked.output)
+    assert (found["rows"], found["revised"], found["fired"]) == (11, 1, {"DUPLICATE": 1})
+    assert (found["persons"], found["caught"], found["why"]) == (0, [], "")
+    told = oborona(site, "pass", "clicks", "--day", "2026-01-02")
+    assert "11 rows, 1 marked, 0 given out again, 0 persons caught" in told.output
+    assert "0 of 11 rows given out again" in oborona(site, "status").output
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("clicks", "--day", "2026-01-03"), "has no rows"),
+        (("clicks", "--day", "yesterday"), "is no day"),
+        (("clicks", "--day", "2026-02-30"), "is no day"),
+        (("shows",), "there is no event log 'shows'"),
+    ],
+)
+def test_a_day_that_is_none_is_refused(site: Path, words: tuple[str, ...], told: str) -> None:
+    assert oborona(site, "run", "--once").exit_code == 0
+    refused = oborona(site, "pass", *words)
+    assert refused.exit_code != 0
+    assert told in refused.output + str(refused.exception)
+
+
+def test_a_process_that_runs_is_asked_to_go_over_a_day(site: Path) -> None:
+    (site / "clicks/2026-01-02T10:05.jsonl").write_text(
+        '{"click": "1", "at": "2026-01-02T10:00:00", "action": "show", "user": "a", "page": "b"}\n'
+    )
+    assert oborona(site, "run", "--once").exit_code == 0
+    with lock.hold(site / "state" / state_files.EVENT_LOG_LOCK, "oborona eventlog run"):
+        asked = oborona(site, "pass", "clicks", "--day", "2026-01-02")
+    assert "was asked to go over 2026-01-02" in asked.output
+    assert oborona(site, "run", "--once").exit_code == 0
+    assert "2026-01-02: 0 of 1 rows given out again" in oborona(site, "status").output

@@ -160,6 +160,20 @@ def test_what_is_wrong_is_told_with_its_place(tmp_path: Path, text: str, problem
     assert caught.value.line
 
 
+def test_a_rule_over_days_is_none_of_tables_and_none_of_theirs_asks_for_it(tmp_path: Path) -> None:
+    over = one_rule("person.day[click] > 1") + 'over = "day"\n'
+    asking = one_rule("fired(ONE)").replace('"ONE"', '"TWO"')
+    found = events(tmp_path, over + asking + 'over = "day"\n')
+    assert [rule.name for rule in found.by_log["CLICKS"].rules] == ["ONE", "TWO"]
+    assert [rule.name for rule in found.of_tables["CLICKS"].rules] == []
+    assert found.of_tables["CLICKS"].compiled.named[Stage.CONNECT] == frozenset()
+    with pytest.raises(PolicyError, match="nothing that can be hit") as caught:
+        events(tmp_path, over + asking)
+    assert caught.value.line
+    with pytest.raises(PolicyError, match="over"):
+        events(tmp_path, one_rule("price > 1") + 'over = "week"\n')
+
+
 def test_all_faults_of_all_rules_are_told_at_once(tmp_path: Path) -> None:
     broken = one_rule("agnet == 'x'") + one_rule("prise > 1").replace("ONE", "TWO")
     with pytest.raises(PolicyError) as caught:

@@ -96,6 +96,7 @@ def count_event_logs() -> None:
     event_logs.UP.set(1)
     event_logs.count_checked("feedback", 40, {"DUPLICATE": 3, "TOO_FAST": 1}, 12.5)
     event_logs.WAITING.set(2, "feedback")
+    event_logs.count_pass("feedback", 5, 1)
     event_logs.ASIDE.set(1, "clicks")
     event_logs.TROUBLE.set(False, "feedback")
 

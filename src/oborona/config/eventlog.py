@@ -63,6 +63,14 @@ class EventLogSettings(msgspec.Struct, frozen=True, kw_only=True):
             "are checked from then on what is declared holds.",
         ),
     ] = True
+    daily_pass: Annotated[
+        bool,
+        Meta(
+            description="Whether each day is gone over once it is over, three hours later: all "
+            "rules look at all of its rows, and it is found who was caught. Off, days are gone over "
+            "that somebody asks for (oborona eventlog pass).",
+        ),
+    ] = True
     late_minutes: Annotated[
         float,
         Meta(

@@ -44,6 +44,13 @@ class LearningSettings(msgspec.Struct, frozen=True, kw_only=True):
             " alone. Labels of an admin, and of traps, always count in full.",
         ),
     ] = 1.0
+    heed_event_logs: Annotated[
+        bool,
+        Meta(
+            description="Whether a person whom event logs caught is believed less for a month (the "
+            "checked event log). Off is the hand brake.",
+        ),
+    ] = True
     retention_days: Annotated[
         float,
         Meta(

@@ -158,6 +158,8 @@ OF_EVENT_LOGS: Final = (
     event_logs.WAITING,
     event_logs.ASIDE,
     event_logs.TROUBLE,
+    event_logs.REVISED,
+    event_logs.PERSONS,
 )
 
 CATALOGUE: Final[Mapping[str, Sequence[MetricFamily]]] = MappingProxyType(

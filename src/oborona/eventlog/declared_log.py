@@ -18,13 +18,18 @@ address = "hashed"             # the table holds its keyed hash
 [thresholds]                   # events of a person in a day beyond which he is abnormal
 click = 1000
 others = 300
+
+[fraud]                        # from when on a person is caught on a day: of his rows are marked
+share = 0.5                    # so large a share, and
+least = 5                      # so many; or
+many = 300                     # so many, whatever their share
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Final
+from typing import Annotated, Final, Literal
 
 import msgspec
 from msgspec import Meta
@@ -34,6 +39,7 @@ from oborona.eventlog.schema import (
     DEFAULT_THRESHOLD,
     NAME,
     ColumnKind,
+    FraudLine,
     LogColumn,
     LogSchema,
 )
@@ -62,6 +68,10 @@ class LogDeclaration(msgspec.Struct, frozen=True, kw_only=True):
     thresholds: Annotated[
         dict[str, Annotated[float, Meta(gt=0)]],
         Meta(extra={"allowed": "a table of numbers above 0"}),
+    ] = {}
+    fraud: Annotated[
+        dict[Literal["share", "least", "many"], Annotated[float, Meta(gt=0)]],
+        Meta(extra={"allowed": "a table of share, least and many, numbers above 0"}),
     ] = {}
 
 
@@ -158,6 +168,7 @@ def _log(name: str, log: LogDeclaration) -> DeclaredLog:
             id_kind=log.columns[log.id] if log.id else ColumnKind.TEXT,
             threshold=thresholds.pop(OTHERS, DEFAULT_THRESHOLD),
             thresholds=thresholds,
+            fraud=FraudLine(**log.fraud),
         ),
         folder=Path(log.folder),
         source=log.columns,

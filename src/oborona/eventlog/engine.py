@@ -87,6 +87,20 @@ class LocalEngine:
         with _explained():
             return self._backend.read_parquet(names, table_name=name)
 
+    def write(self, rows: ir.Table, path: Path) -> None:
+        """Write rows, computed, as a Parquet file: where they are too many for the memory.
+
+        Args:
+            rows: to be computed.
+            path: in a folder that the engine may use.
+
+        Raises:
+            EngineMemoryError: the memory does not suffice.
+            StoreError: a file can't be read or written.
+        """
+        with _explained():
+            self._backend.to_parquet(rows, path)
+
     def collect(self, rows: ir.Table) -> pa.Table:
         """Return rows, computed.
 

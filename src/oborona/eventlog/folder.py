@@ -5,6 +5,8 @@
     LOG/checked/30min/, LOG/checked/1d/    the same rows by the time of events: Delta tables
     LOG/history/keys/NAME.parquet          what is remembered of that table for a day
     LOG/history/counts/NAME.parquet
+    LOG/revisions/1d/DATE.N.parquet        rows of a day that were given out again, by the pass N
+    LOG/fraud_persons/DATE.parquet         persons who were caught on a day
     LOG/aside/NAME.jsonl                   rows that can't be used, each with the reason
 
 A file whose name begins with a point is one that is being written.
@@ -12,7 +14,7 @@ A file whose name begins with a point is one that is being written.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
@@ -41,7 +43,12 @@ class LogFolder:
         self._keys = self.path / "history" / "keys"
         self._counts = self.path / "history" / "counts"
         self._aside = self.path / "aside"
-        self._all = (self._stream, self._checked, self._keys, self._counts, self._aside)
+        self._revisions = self.path / "revisions" / "1d"
+        self._persons = self.path / "fraud_persons"
+        self._all = (
+            *(self._stream, self._checked, self._keys, self._counts, self._aside),
+            *(self._revisions, self._persons),
+        )
         with _told(self.path):
             for folder in self._all:
                 folder.mkdir(mode=MODE, parents=True, exist_ok=True)
@@ -90,6 +97,19 @@ class LogFolder:
         """Return where rows of a file are that can't be used."""
         return self._aside / f"{table}.jsonl"
 
+    def revisions(self, date: str, number: int) -> Path:
+        """Return where the rows are that a pass gave out again.
+
+        Args:
+            date: of the day.
+            number: of the pass.
+        """
+        return self._revisions / f"{date}.{number}{SUFFIX}"
+
+    def fraud_persons(self, date: str) -> Path:
+        """Return where the persons are who were caught on a day."""
+        return self._persons / (date + SUFFIX)
+
     def sweep(self) -> None:
         """Remove what a process left that was killed while it wrote; nobody else may be writing.
 
@@ -110,8 +130,22 @@ class LogFolder:
         Raises:
             StoreError: it can't be removed.
         """
+        self._forget((self._keys, self._counts), before)
+
+    def forget_days(self, before: str) -> None:
+        """Remove what passes said of days before one.
+
+        Args:
+            before: the day.
+
+        Raises:
+            StoreError: it can't be removed.
+        """
+        self._forget((self._revisions, self._persons), before)
+
+    def _forget(self, folders: Iterable[Path], before: str) -> None:
         with _told(self.path):
-            for folder in (self._keys, self._counts):
+            for folder in folders:
                 for path in folder.iterdir():
                     if path.name < before:
                         path.unlink()

@@ -34,6 +34,16 @@ ASIDE: Final = Gauge(
 TROUBLE: Final = Gauge(
     "oborona_eventlog_trouble", "1 while a log can't be worked on; the log says why.", ("log",)
 )
+REVISED: Final = Counter(
+    "oborona_eventlog_revised_rows",
+    "Rows that the pass over their day gave out again with more rules.",
+    ("log",),
+)
+PERSONS: Final = Gauge(
+    "oborona_eventlog_fraud_persons",
+    "Persons whom the last pass over a day caught in it.",
+    ("log",),
+)
 
 
 def count_checked(log: str, rows: int, fired: Mapping[str, int], delay_s: float) -> None:
@@ -49,6 +59,18 @@ def count_checked(log: str, rows: int, fired: Mapping[str, int], delay_s: float)
     for rule, number in fired.items():
         MARKED.inc(log, rule, by=number)
     DELAY.set(delay_s, log)
+
+
+def count_pass(log: str, revised: int, persons: int) -> None:
+    """Count a day that was gone over.
+
+    Args:
+        log: its log.
+        revised: rows that were given out again.
+        persons: who were caught.
+    """
+    REVISED.inc(log, by=revised)
+    PERSONS.set(persons, log)
 
 
 def status_of(

@@ -14,6 +14,7 @@ from oborona.config import Settings
 from oborona.errors import OboronaError, StoreError, StoreVersion
 from oborona.eventlog.batch.run import LogChecker
 from oborona.eventlog.batch.store import LogStore
+from oborona.eventlog.daily.day_pass import DayPass
 from oborona.eventlog.declared_log import DeclaredLog, read_logs
 from oborona.eventlog.engine import LocalEngine
 from oborona.eventlog.export.dropped_files import DroppedFiles
@@ -87,6 +88,16 @@ class EventLogs:
         self._rules.follow()
         worked = [self._step(log, go_on) for log in self._logs]
         return any(worked)
+
+    def work_on(self, name: str) -> None:
+        """Do all there is to do for one log; what keeps it from that is in `troubles`.
+
+        Raises:
+            StoreVersion: a store was written by a newer Oborona.
+        """
+        for log in self._logs:
+            while log.name == name and self._step(log, lambda: True):
+                pass
 
     def status(self, now: float) -> EventLogStatus:
         """Return what is said of them; arguments as of `status_of`."""
@@ -185,9 +196,20 @@ def open_logs(
         retention = LogRetention(
             schema.name, folder, store, keep_days=settings.eventlog.keep_days, clock=clock
         )
+        passes = DayPass(
+            schema,
+            folder,
+            store,
+            engine,
+            rules=lambda: rules.of_day(schema.name),
+            work=work,
+            clock=clock,
+            renewed=settings.eventlog.renew_thresholds,
+            daily=settings.eventlog.daily_pass,
+        )
         renewal = ThresholdRenewal(schema, folder, store, engine, clock=clock)
         steps = (source(folder), *((renewal,) * settings.eventlog.renew_thresholds))
-        return WorkedLog(schema.name, (*steps, checker, merger, retention))
+        return WorkedLog(schema.name, (*steps, checker, merger, retention, passes))
 
     def exported(log: OwnLog) -> WorkedLog:
         back_s = settings.eventlog.back_hours * HOUR_S

@@ -42,10 +42,8 @@ class Period(NamedTuple):
         return datetime.fromtimestamp(start, UTC).strftime(self.form)
 
 
-PERIODS: Final = (
-    Period("30min", "slot", 1800, "%Y-%m-%dT%H:%M"),
-    Period("1d", "date", 86_400, "%Y-%m-%d"),
-)
+DAY: Final = Period("1d", "date", 86_400, "%Y-%m-%d")
+PERIODS: Final = (Period("30min", "slot", 1800, "%Y-%m-%dT%H:%M"), DAY)
 
 
 class SlotShare(NamedTuple):

@@ -18,6 +18,7 @@ from oborona.eventlog.rules.compile import RuleColumn, compile_rules, live_names
 from oborona.eventlog.rules.facts import with_facts
 from oborona.eventlog.schema import LogSchema
 from oborona.policy.event_logs import EventColumnKind, RuledLog
+from oborona.policy.event_rules import LogRules
 from oborona.policy.fact_table import SCHEMA
 from oborona.policy.folders import PolicyFolders
 from oborona.policy.load import Policy, load_policy
@@ -91,11 +92,15 @@ class PolicyRules:
         self._cache = PolicyCache()
         self._trouble = ""  # as it was said
         self._stamps = self._look()
-        self._rules = self._loaded()
+        self._rules, self._of_days = self._loaded()
 
     def of(self, log: str) -> EventRules:
-        """Return the rules in force for a log."""
+        """Return the rules in force for the tables of a log."""
         return self._rules[log]
+
+    def of_day(self, log: str) -> EventRules:
+        """Return the rules in force for whole days of a log: all of them."""
+        return self._of_days[log]
 
     def follow(self) -> None:
         """Take the policy over if its files have changed."""
@@ -104,7 +109,7 @@ class PolicyRules:
             if stamps == self._stamps:
                 return
             self._stamps = stamps
-            self._rules = self._loaded()
+            self._rules, self._of_days = self._loaded()
             self._trouble = ""
         except (PolicyError, OSError) as error:  # a file may go while it is looked at
             if str(error) != self._trouble:
@@ -118,14 +123,18 @@ class PolicyRules:
             stamps.append((str(path), found.st_mtime_ns, found.st_size, found.st_ino))
         return tuple(stamps)
 
-    def _loaded(self) -> dict[str, EventRules]:
+    def _loaded(self) -> tuple[dict[str, EventRules], dict[str, EventRules]]:
         policy = load_policy(self._folders, SCHEMA, self._cache)
-        return {name: _rules(policy, schema) for name, schema in self._schemas.items()}
+        events = policy.events
+        return (
+            {name: _rules(policy, events.of_tables, one) for name, one in self._schemas.items()},
+            {name: _rules(policy, events.by_log, one) for name, one in self._schemas.items()},
+        )
 
 
-def _rules(policy: Policy, schema: LogSchema) -> EventRules:
+def _rules(policy: Policy, by_log: Mapping[str, LogRules], schema: LogSchema) -> EventRules:
     name = schema.name.upper()
-    rules = policy.events.by_log.get(name)
+    rules = by_log.get(name)
     if rules is None:
         return EventRules(policy.version)
     log = policy.events.logs[name]

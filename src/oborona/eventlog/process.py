@@ -76,5 +76,24 @@ def run_once(settings: Settings, state: Path, policy: PolicyFolders) -> None:
         logs = open_logs(settings, state, policy, closings)
         while logs.step(lambda: True):
             pass
-        for name, trouble in logs.troubles.items():
-            raise StoreError(f"event log {name}: {trouble}")
+        _raise_trouble(logs)
+
+
+def work_on(settings: Settings, state: Path, policy: PolicyFolders, log: str) -> None:
+    """Do what is due for one log, and end; arguments and errors as of `run_once`.
+
+    Args:
+        settings: of the site.
+        state: state folder, prepared.
+        policy: whose rules are asked.
+        log: its name.
+    """
+    with ExitStack() as closings:
+        logs = open_logs(settings, state, policy, closings)
+        logs.work_on(log)
+        _raise_trouble(logs)
+
+
+def _raise_trouble(logs: EventLogs) -> None:
+    for name, trouble in logs.troubles.items():
+        raise StoreError(f"event log {name}: {trouble}")

@@ -29,8 +29,11 @@ NAME: Final = re.compile(r"[a-z][a-z0-9_]{0,62}")
 """Names of logs and columns: what any engine and any folder takes as it stands."""
 STANDARD: Final = ("id", "time", "event", "person", "key")
 RULES: Final = "rules"
-WORK: Final = ("place", "moment", "table", "day", "duplicate", "abnormal", "slot", "date")
-"""Columns that a batch, or a table by event time, has beside those of its log."""
+WORK: Final = (
+    *("place", "moment", "table", "day", "duplicate", "abnormal", "slot", "date"),
+    *("names_before", "names_found", "names_after", "names_shadow", "told_twice", "of_place"),
+)
+"""Columns that a batch, a day, or a table by event time, has beside those of its log."""
 MOMENT: Final = pa.timestamp("us", "UTC")
 DEFAULT_THRESHOLD: Final = 300.0  # events of one name of one person in a day
 
@@ -65,6 +68,14 @@ class LogColumn(msgspec.Struct, frozen=True):
     kind: ColumnKind
 
 
+class FraudLine(msgspec.Struct, frozen=True, kw_only=True):
+    """From what of a person's rows of a day on that rules marked the person is caught."""
+
+    share: float = 0.5  # of them, and
+    least: float = 5  # so many; or
+    many: float = 300  # so many, whatever their share
+
+
 class LogSchema(msgspec.Struct, frozen=True, kw_only=True):
     """The shape of a log's tables.
 
@@ -77,6 +88,7 @@ class LogSchema(msgspec.Struct, frozen=True, kw_only=True):
     id_kind: ColumnKind = ColumnKind.INTEGER  # or text
     thresholds: Mapping[str, float] = MappingProxyType({})  # by event
     threshold: float = DEFAULT_THRESHOLD  # of all others
+    fraud: FraudLine = FraudLine()
 
     def __post_init__(self) -> None:
         names = [*STANDARD, RULES, *WORK, *(column.name for column in self.columns)]

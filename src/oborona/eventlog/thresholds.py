@@ -21,7 +21,7 @@ from oborona.eventlog.batch.store import OTHERS, LogStore
 from oborona.eventlog.batch.threshold_book import EventThreshold, ThresholdBook
 from oborona.eventlog.engine import LocalEngine
 from oborona.eventlog.folder import LogFolder
-from oborona.eventlog.periods import PERIODS
+from oborona.eventlog.periods import DAY
 from oborona.eventlog.schema import RULES, LogSchema
 from oborona.eventlog.slots import DAY_S
 from oborona.eventlog.transform.usual_counts import usual_counts
@@ -32,7 +32,6 @@ from oborona.telemetry.log import event
 LEAST_PEOPLE: Final = 20
 MOST_EVENTS: Final = 200  # names with a line of their own, those that most persons had
 LATE_S: Final = 3 * 3600.0  # after the end of a day, for what comes late
-_DAY: Final = PERIODS[-1]
 
 _log = logging.getLogger("oborona.eventlog")
 
@@ -84,7 +83,7 @@ class ThresholdRenewal:
         Raises:
             StoreError: a table can't be read, or they can't be written down.
         """
-        date = _DAY.slot(self._clock() - DAY_S - LATE_S)
+        date = DAY.slot(self._clock() - DAY_S - LATE_S)
         if date == self._looked_at:
             return False
         self._looked_at = date

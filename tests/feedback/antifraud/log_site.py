@@ -10,7 +10,7 @@ from oborona.feedback.events.model import EventKind, FeedbackEvent
 from oborona.feedback.processing import campaign_review
 from oborona.feedback.processing.event_decision import decide_event
 from oborona.feedback.processing.event_message import EventMessage
-from oborona.feedback.processing.ports import JournaledMessage
+from oborona.feedback.processing.ports import JournaledMessage, NoVerdicts
 from oborona.message.hashing import Hasher, ShingleType
 from tests.feedback.antifraud.site import Heard, Message, Site
 
@@ -80,7 +80,7 @@ class LogSite:
                 campaign = campaign_review.next_due_campaign(db, now)
             if not campaign:
                 return
-            campaign_review.review_campaign(self._log, campaign, now)
+            campaign_review.review_campaign(self._log, campaign, now, NoVerdicts())
 
     def _about(self, message: Message, person: str) -> EventMessage:
         ident = self._idents.setdefault(message.name, len(self._idents) + 1)

@@ -19,7 +19,7 @@ from oborona.feedback.label_store import LabelStore
 from oborona.feedback.personal_entries import LabelOrigin
 from oborona.feedback.processing.event_message import SiteHashing
 from oborona.feedback.processing.event_processor import EventProcessor, EventRetention
-from oborona.feedback.processing.ports import JournaledMessage
+from oborona.feedback.processing.ports import JournaledMessage, NoVerdicts, PersonVerdicts
 from oborona.reputation.personal import PersonalEntry
 from oborona.types import Action, Amounts, CountedPieces, Window
 from tests.feedback.words import HASHER, KEY, NOW, letter
@@ -106,6 +106,7 @@ class Scene:
             Proposer(),
             Kept_(),
         )
+        self.verdicts: PersonVerdicts = NoVerdicts()
         self.believer, self.counting = self.begun(), LabelCounter(self.counters)
 
     def begun(self) -> EventProcessor:
@@ -118,6 +119,7 @@ class Scene:
             proposer=self.proposer,
             keys=SiteHashing(hasher=HASHER, feedback=KEY, site=SITE),
             kept=EventRetention(raw_s=7 * DAY, events_s=400 * DAY),
+            verdicts=self.verdicts,
             person_weight=1.0,
             people=3,
             clock=lambda: self.now,

@@ -356,7 +356,7 @@ def test_a_flood_that_nobody_believes_hides_nothing_that_is_believed(scene: Scen
                     "BRIGADE" if number % 2 else "NO_PAST UNSIGNED",
                 ),
             )
-        found = campaigns.events_of(db, campaign)
+        found = campaigns.events_of(db, campaign, lambda _: 0)
     assert complaint in [one.id for one in found]
     assert len(found) == 1 + (campaigns.MOST_TOLD + 10) // 2, "whoever it was that spoke unsigned"
     assert [one.id for one in found] == sorted(one.id for one in found)

@@ -12,6 +12,7 @@ from rich.table import Table
 
 from oborona import lock, state_files
 from oborona.cli.context import CliContext, pass_cli_context
+from oborona.cli.eventlog.day_pass import day_pass, passed_day
 from oborona.cli.eventlog.replay import replay
 from oborona.cli.eventlog.thresholds import thresholds
 from oborona.cli.output import echo, echo_json
@@ -28,7 +29,7 @@ def eventlog() -> None:
     """Export and check event logs, and show what they hold (docs/operate/eventlog.md)."""
 
 
-for one in (replay, thresholds):
+for one in (day_pass, replay, thresholds):
     eventlog.add_command(one)
 
 
@@ -69,6 +70,11 @@ def status(context: CliContext, as_json: bool) -> None:
     for row in rows:
         for rule, count in row["fired"].items():
             echo(f"{row['log']}: {rule} {count} ({count / max(row['rows'], 1):.2%})")
+        if row["day"]:
+            echo(
+                "{log}: {day[date]}: {day[revised]} of {day[rows]} rows given out again,"
+                " {day[persons]} persons caught".format(**row)
+            )
         for aside in row["aside"]:
             echo(f"{row['log']}: set aside {plain(aside['name'])}: {plain(aside['why'])}")
 
@@ -76,6 +82,7 @@ def status(context: CliContext, as_json: bool) -> None:
 def _logs(context: CliContext) -> Iterator[dict[str, Any]]:
     """Yield what is known of each log."""
     from oborona.eventlog.batch.store import LogStore  # noqa: PLC0415 - see `run`
+    from oborona.eventlog.daily.book import DayPassBook  # noqa: PLC0415
     from oborona.eventlog.logs import schemas  # noqa: PLC0415
 
     since = time.time() - DAY_S
@@ -101,6 +108,7 @@ def _logs(context: CliContext) -> Iterator[dict[str, Any]]:
                 "rows": sum(table.rows for table in checked),
                 "marked": sum(table.marked for table in checked),
                 "fired": dict(sorted(fired.items())),
+                "day": passed_day(DayPassBook(store, schema.name).last()),
                 "broken_rows": sum(file.broken for file in files),
                 "aside": [
                     {"name": name, "why": why}

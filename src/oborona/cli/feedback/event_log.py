@@ -17,6 +17,7 @@ from oborona.feedback.antifraud.model import DailyThresholds, PersonRecord
 from oborona.feedback.antifraud.standing import DAY_S, is_newcomer, is_proven, weight_of
 from oborona.feedback.events.log import EventLog
 from oborona.feedback.events.model import EventKind, StoredEvent
+from oborona.feedback.processing.ports import PersonVerdicts
 
 
 class ReporterSummary(msgspec.Struct, frozen=True, kw_only=True):
@@ -27,6 +28,7 @@ class ReporterSummary(msgspec.Struct, frozen=True, kw_only=True):
     standing: str  # proven, known, or stranger
     right: float  # campaigns of which they said what came out
     wrong: float
+    caught: int  # days of the last month on which event logs caught them
     complaints: int
     pardons: int
     complaints_today: int
@@ -79,12 +81,18 @@ def events(opened: EventLog, selection: EventFilter) -> list[StoredEvent]:
 
 
 def persons(
-    opened: EventLog, order: str, most: int, now: float, person: str = ""
+    opened: EventLog,
+    verdicts: PersonVerdicts,
+    order: str,
+    most: int,
+    now: float,
+    person: str = "",
 ) -> list[ReporterSummary]:
     """Return what is known of people.
 
     Args:
         opened: the log.
+        verdicts: of event logs on persons.
         order: `wrong`, `right`, `complaints`, `pardons`, `first`: those with most of it first, or
             the latest.
         most: so many.
@@ -97,7 +105,10 @@ def persons(
         " FROM person p LEFT JOIN person_day d ON d.person = p.person AND d.day = ?"
         f" WHERE ? IN ('', p.person) ORDER BY p.{order} DESC, p.person LIMIT ?"
     )
-    return [_known_persons(row, now) for row in opened.rows(sql, (int(now // DAY_S), person, most))]
+    return [
+        _known_persons(row, verdicts.caught_days(row[0], now), now)
+        for row in opened.rows(sql, (int(now // DAY_S), person, most))
+    ]
 
 
 def thresholds(opened: EventLog, most: int) -> list[tuple[str, DailyThresholds]]:
@@ -141,9 +152,9 @@ def opinion(event: StoredEvent) -> str:
     return "own mail alone" if event.own else "refused"
 
 
-def _known_persons(row: Sequence[Any], now: float) -> ReporterSummary:
+def _known_persons(row: Sequence[Any], caught: int, now: float) -> ReporterSummary:
     person, right, wrong, complaints, pardons, complaints_today, pardons_today, first = row
-    record = PersonRecord(first=first, weight=weight_of(right, wrong))
+    record = PersonRecord(first=first, caught=caught, weight=weight_of(right, wrong, caught))
     standing = (
         "stranger" if is_newcomer(record, now) else "proven" if is_proven(record, now) else "known"
     )
@@ -153,6 +164,7 @@ def _known_persons(row: Sequence[Any], now: float) -> ReporterSummary:
         standing=standing,
         right=right,
         wrong=wrong,
+        caught=caught,
         complaints=complaints,
         pardons=pardons,
         complaints_today=complaints_today,

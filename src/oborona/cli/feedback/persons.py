@@ -23,6 +23,7 @@ from oborona.cli.feedback.event_log import persons as reporters
 from oborona.cli.output import echo, echo_json
 from oborona.cli.personal.store import person_named
 from oborona.cli.terminal import PIPED, Terminal, plain
+from oborona.eventlog.person_verdicts import opened_verdicts
 from oborona.feedback.antifraud.thresholds import FLOORS
 
 _ORDERS = ("wrong", "right", "complaints", "pardons", "first")
@@ -47,8 +48,9 @@ _ORDERS = ("wrong", "right", "complaints", "pardons", "first")
 @pass_cli_context
 def persons(context: CliContext, last: int, order: str, as_json: bool) -> None:
     """List the people who reported mail, with the weight of their reports."""
-    with log(context) as opened:
-        summaries = reporters(opened, order, last, time.time())
+    settings = context.loaded.settings
+    with log(context) as opened, opened_verdicts(settings, context.state) as verdicts:
+        summaries = reporters(opened, verdicts, order, last, time.time())
     if as_json:
         for summary in summaries:
             echo_json(summary)
@@ -70,8 +72,9 @@ def persons(context: CliContext, last: int, order: str, as_json: bool) -> None:
 def person(context: CliContext, address: str, last: int, as_json: bool) -> None:
     """Show the weight of a person's reports, and the last of them."""
     name, now = person_named(address), time.time()
-    with log(context) as opened:
-        summaries = reporters(opened, "first", 1, now, name)
+    settings = context.loaded.settings
+    with log(context) as opened, opened_verdicts(settings, context.state) as verdicts:
+        summaries = reporters(opened, verdicts, "first", 1, now, name)
         reports = events(opened, EventFilter(person=name, most=last))
         today = next((limit for _, limit in thresholds(opened, 1)), FLOORS)
     if not summaries and not reports:
@@ -99,7 +102,16 @@ def person(context: CliContext, address: str, last: int, as_json: bool) -> None:
 
 def _print(summaries: Sequence[ReporterSummary]) -> None:
     table = Table(
-        "person", "weight", "standing", "right", "wrong", "spam", "not spam", "today", "since"
+        "person",
+        "weight",
+        "standing",
+        "right",
+        "wrong",
+        "caught",
+        "spam",
+        "not spam",
+        "today",
+        "since",
     )
     for summary in summaries:
         table.add_row(
@@ -108,6 +120,7 @@ def _print(summaries: Sequence[ReporterSummary]) -> None:
             summary.standing,
             f"{summary.right:.0f}",
             f"{summary.wrong:.0f}",
+            str(summary.caught),
             str(summary.complaints),
             str(summary.pardons),
             f"{summary.complaints_today}, {summary.pardons_today}",

@@ -20,6 +20,7 @@ from oborona.daemon.trainer.journal import FeedbackJournal
 from oborona.daemon.trainer.lists import PersonalLists
 from oborona.daemon.trainer.proposals import SignatureProposer
 from oborona.errors import StoreError, StoreVersion
+from oborona.eventlog.person_verdicts import opened_verdicts
 from oborona.feedback.events.log import EventLog
 from oborona.feedback.label_store import LabelStore
 from oborona.feedback.processing.event_message import SiteHashing
@@ -148,6 +149,7 @@ class EventProcessorRunner:
                 kept=EventRetention(
                     raw_s=learning.raw_days * DAY_S, events_s=learning.retention_days * DAY_S
                 ),
+                verdicts=stack.enter_context(opened_verdicts(self._settings, self._state)),
                 person_weight=learning.person_weight,
                 people=learning.proposing_people,
                 monotonic=self._monotonic,

@@ -61,7 +61,7 @@ def with_rules(tables: Mapping[str, pa.Table], fired: pa.Table) -> dict[str, pa.
     for name, table in tables.items():
         checked[name] = table.append_column(
             pa.field(RULES, pa.list_(pa.string()), nullable=False),
-            _lists(texts.slice(begin, table.num_rows)),
+            rule_lists(texts.slice(begin, table.num_rows)),
         )
         begin += table.num_rows
     return checked
@@ -84,14 +84,14 @@ def shadow_counts(tables: Mapping[str, pa.Table], fired: pa.Table) -> dict[str, 
     """
     counts, begin = {}, 0
     for name, table in tables.items():
-        lists = _lists(fired.column("shadow").slice(begin, table.num_rows))
+        lists = rule_lists(fired.column("shadow").slice(begin, table.num_rows))
         counted = Counter[str](pc.list_flatten(lists).to_pylist())
         counts[name] = {f"{rule}{SHADOW}": number for rule, number in sorted(counted.items())}
         begin += table.num_rows
     return counts
 
 
-def _lists(texts: pa.ChunkedArray) -> pa.Array:
+def rule_lists(texts: pa.ChunkedArray) -> pa.Array:
     """Return lists of names of texts with a comma before each name."""
     encoded = pc.dictionary_encode(texts).combine_chunks()
     kinds: Sequence[str] = encoded.dictionary.to_pylist() if len(texts) else ()

@@ -7,6 +7,9 @@
     checked_table  the same tables with the rules that they fired
     event_slot     which rows of them belong to which half hour and day of event time
     threshold      of each day, event by event
+    day_pass       whole days that were gone over, each with what came of it
+    day_request    days that somebody asked for
+    fraud_person   who was caught on which day
     merge          what was appended to the tables by event time, each time in one commit
 
 WAL with synchronous=FULL: a table that is written down was on the disk before.
@@ -123,6 +126,47 @@ MIGRATIONS: Final = (
             PRIMARY KEY (log, date, event)
         ) WITHOUT ROWID
         """,
+    ),
+    (
+        """
+        CREATE TABLE day_pass (
+            id INTEGER PRIMARY KEY AUTOINCREMENT,
+            log TEXT NOT NULL,
+            date TEXT NOT NULL,
+            rules TEXT NOT NULL,       -- version of the rules
+            thresholds TEXT NOT NULL,  -- JSON, by event; "" = all others
+            rows INTEGER NOT NULL,     -- that the day had; -1 = it was written anew since
+            begun REAL NOT NULL,       -- Unix seconds
+            tries INTEGER NOT NULL DEFAULT 0, -- how often it was begun again
+            change TEXT NOT NULL DEFAULT '0', -- of the day's checksum, 16 hexadecimal digits
+            revised INTEGER NOT NULL DEFAULT 0, -- rows that were given out again
+            marked INTEGER NOT NULL DEFAULT 0,  -- rows that have a rule now
+            persons INTEGER NOT NULL DEFAULT 0, -- who were caught
+            fired TEXT NOT NULL DEFAULT '{}',   -- JSON: rows by rule
+            done REAL,                 -- NULL = not yet
+            cpu_s REAL,                -- of the process that ended it
+            why TEXT NOT NULL DEFAULT '' -- it was given up; empty = it was not
+        )
+        """,
+        "CREATE INDEX day_pass_date ON day_pass (log, date)",
+        """
+        CREATE TABLE day_request (
+            log TEXT NOT NULL,
+            date TEXT NOT NULL,
+            PRIMARY KEY (log, date)
+        ) WITHOUT ROWID
+        """,
+        """
+        CREATE TABLE fraud_person (
+            log TEXT NOT NULL,
+            date TEXT NOT NULL,
+            person INTEGER NOT NULL,   -- keyed hash
+            events INTEGER NOT NULL,   -- rows of the day
+            marked INTEGER NOT NULL,   -- those that a rule marked
+            PRIMARY KEY (log, date, person)
+        ) WITHOUT ROWID
+        """,
+        "CREATE INDEX fraud_person_person ON fraud_person (person, date)",
     ),
 )
 SHARED: Final = SqliteFileKind(

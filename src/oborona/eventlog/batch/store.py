@@ -305,7 +305,7 @@ class LogStore(SharedSqliteFile):
     def set_aside(
         self, log: str, since: float = 0.0, files_since: float | None = None
     ) -> list[tuple[str, str]]:
-        """Return the tables and then the files of a log that were set aside, each with why.
+        """Return the tables, the files and the days of a log that were set aside, each with why.
 
         Args:
             log: its name.
@@ -318,8 +318,14 @@ class LogStore(SharedSqliteFile):
                 "SELECT name, why FROM (SELECT 0 AS sort, name, why FROM source_table"
                 " WHERE log = ? AND why != '' AND delivered >= ?"
                 " UNION ALL SELECT 1, file, why FROM dropped_file"
-                " WHERE log = ? AND state = ? AND seen >= ?) ORDER BY sort, name",
-                (log, since, log, DropState.ASIDE, since if files_since is None else files_since),
+                " WHERE log = ? AND state = ? AND seen >= ?"
+                " UNION ALL SELECT 2, 'day ' || date, why FROM day_pass"
+                " WHERE log = ? AND why != '' AND begun >= ?) ORDER BY sort, name",
+                (
+                    *(log, since),
+                    *(log, DropState.ASIDE, since if files_since is None else files_since),
+                    *(log, since),
+                ),
             )
         ]
 

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Final
 
 import msgspec
 
 from oborona.eventlog.batch.store import LogStore
+
+LAST: Final = "9999"  # behind all days
 
 
 class EventThreshold(msgspec.Struct, frozen=True, kw_only=True):
@@ -38,13 +41,18 @@ class ThresholdBook:
         )
         return bool(found)
 
-    def newest(self) -> dict[str, float]:
-        """Return the newest threshold of each event that has one."""
+    def newest(self, until: str = LAST) -> dict[str, float]:
+        """Return the newest threshold of each event that has one.
+
+        Args:
+            until: a day; those that were made of later ones are left out.
+        """
         return dict(
             self._store.rows(
                 "SELECT event, threshold FROM threshold AS one WHERE log = ? AND date ="
-                " (SELECT max(date) FROM threshold WHERE log = one.log AND event = one.event)",
-                (self._log,),
+                " (SELECT max(date) FROM threshold WHERE log = one.log AND event = one.event"
+                " AND date <= ?)",
+                (self._log, until),
             )
         )
 

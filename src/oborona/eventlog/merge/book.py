@@ -3,21 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Final, NamedTuple
+from typing import Final
 
 import msgspec
 
 from oborona.eventlog.batch.store import LogStore
-from oborona.eventlog.tables.checksum import added
+from oborona.eventlog.periods import DAY
+from oborona.eventlog.tables.checksum import RowTotal, added
 
 _SLOTS: Final = msgspec.json.Decoder(dict[str, tuple[str, ...]])
-
-
-class RowTotal(NamedTuple):
-    """How many rows there are, and their checksum."""
-
-    rows: int
-    checksum: str
 
 
 class SlotMerge(msgspec.Struct, frozen=True, kw_only=True):
@@ -114,15 +108,24 @@ class MergeBook:
 
     def names(self, merge: SlotMerge, slot: str) -> tuple[str, ...]:
         """Return the tables of all rows that a slot has when a merge is done."""
-        earlier = self._store.rows(
-            "SELECT name FROM event_slot"
-            " WHERE log = ? AND period = ? AND slot = ? AND merge IS NOT NULL",
+        return tuple(sorted({*merge.slots[slot], *self.merged(slot)}))
+
+    def merged(self, slot: str) -> tuple[str, ...]:
+        """Return the tables whose rows of a slot are merged."""
+        found = self._store.rows(
+            "SELECT name FROM event_slot WHERE log = ? AND period = ? AND slot = ?"
+            " AND merge IS NOT NULL ORDER BY name",
             (self._log, self._period, slot),
         )
-        return tuple(sorted({*merge.slots[slot], *(name for (name,) in earlier)}))
+        return tuple(name for (name,) in found)
 
-    def total(self, slots: Mapping[str, Sequence[str]]) -> RowTotal:
-        """Return the rows that tables have of slots, as they were when they were checked."""
+    def total(self, slots: Mapping[str, Sequence[str]], revised: int = 0) -> RowTotal:
+        """Return the rows that tables have of slots, as they were when they were checked.
+
+        Args:
+            slots: each with its tables.
+            revised: the number of the last pass whose revisions are among the rows; 0 = none.
+        """
         counts, checksums = 0, list[str]()
         for slot, names in slots.items():
             for rows, checksum in self._store.rows(
@@ -132,7 +135,24 @@ class MergeBook:
             ):
                 counts += rows
                 checksums.append(checksum)
+            if self._period == DAY.name:
+                checksums += (
+                    change
+                    for (change,) in self._store.rows(
+                        "SELECT change FROM day_pass WHERE log = ? AND date = ? AND id <= ?",
+                        (self._log, slot, revised),
+                    )
+                )
         return RowTotal(counts, added(checksums))
+
+    def forget_revisions(self, slot: str) -> None:
+        """Forget what passes changed in a slot that was written anew: it is to be passed again."""
+        if self._period == DAY.name:
+            with self._store.transaction() as db:
+                db.execute(
+                    "UPDATE day_pass SET rows = -1, change = '0' WHERE log = ? AND date = ?",
+                    (self._log, slot),
+                )
 
     def open_tables(self) -> frozenset[str]:
         """Return the names of tables that have rows which are not merged yet."""

@@ -25,10 +25,9 @@ import pyarrow as pa
 from oborona.errors import StoreError
 from oborona.eventlog.batch.store import LogStore
 from oborona.eventlog.folder import LogFolder
-from oborona.eventlog.merge.book import MergeBook, RowTotal, SlotMerge
+from oborona.eventlog.merge.book import MergeBook, SlotMerge
 from oborona.eventlog.periods import PERIODS, Period, slots_of
-from oborona.eventlog.tables.checksum import checksum_text
-from oborona.eventlog.tables.delta import DeliveredTable
+from oborona.eventlog.tables.delta import REVISION, DeliveredTable
 from oborona.eventlog.tables.parquet import TableMismatch, read_table
 from oborona.telemetry.log import event
 
@@ -90,12 +89,12 @@ class LogMerger:
         self, period: Period, book: MergeBook, delivered: DeliveredTable, merge: SlotMerge
     ) -> None:
         wanted = book.total(merge.slots)
-        if delivered.appended(merge.id):
+        if delivered.last() >= merge.id:
             wrong = self._wrong(book, delivered, merge, merge.slots)
         else:
             before = delivered.files()
             delivered.append(merge.id, self._rows(period, merge.slots))
-            came = _total(delivered.rows(delivered.files() - before))
+            came = delivered.total(delivered.files() - before)
             counts = delivered.counts()
             slots = {slot: book.names(merge, slot) for slot in merge.slots}
             wrong = [
@@ -126,12 +125,13 @@ class LogMerger:
         merge: SlotMerge,
         slots: Iterable[str],
     ) -> list[str]:
-        """Return the slots that, read whole, are not what their tables gave."""
+        """Return the slots that, read whole, are not what their tables gave and passes changed."""
+        revised = delivered.last(REVISION)
         return [
             slot
             for slot in slots
-            if _total(delivered.rows(delivered.files(slot)))
-            != book.total({slot: book.names(merge, slot)})
+            if delivered.total(delivered.files(slot))
+            != book.total({slot: book.names(merge, slot)}, revised)
         ]
 
     def _repair(
@@ -167,12 +167,7 @@ class LogMerger:
                     f"written anew: {error}"
                 ) from error
             delivered.replace(merge.id, slot, rows)
+            book.forget_revisions(slot)
         still = self._wrong(book, delivered, merge, dict.fromkeys(wrong, ()))
         if still:
             raise TableMismatch(f"{delivered.path}: slot {still[0]} is not what its tables gave")
-
-
-def _total(rows: pa.Table | None) -> RowTotal:
-    return (
-        RowTotal(0, f"{0:016x}") if rows is None else RowTotal(rows.num_rows, checksum_text(rows))
-    )

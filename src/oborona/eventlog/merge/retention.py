@@ -9,9 +9,10 @@ from collections.abc import Callable
 from typing import Final
 
 from oborona.eventlog.batch.store import LogStore
+from oborona.eventlog.daily.book import DayPassBook
 from oborona.eventlog.folder import LogFolder
 from oborona.eventlog.merge.book import MergeBook
-from oborona.eventlog.periods import PERIODS
+from oborona.eventlog.periods import DAY, PERIODS
 from oborona.eventlog.slots import DAY_S, slot_name, slot_start
 from oborona.eventlog.tables.delta import DeliveredTable
 
@@ -47,6 +48,7 @@ class LogRetention:
         self._clock = clock
         self._days = {"30min": HALF_HOUR_DAYS, "1d": keep_days}
         self._books = [MergeBook(store, log, period.name) for period in PERIODS]
+        self._passes = DayPassBook(store, log)
         self._looked = float("-inf")
 
     def step(self) -> bool:
@@ -66,6 +68,9 @@ class LogRetention:
                 before = period.slot(now - days * DAY_S)
                 book.forget(before)  # first: what is there and forgotten is removed the next time
                 delivered.delete(before)
+                if period is DAY:
+                    self._passes.forget(before)
+                    self._folder.forget_days(before)
             delivered.tidy()
         self._looked = now
         return True

@@ -9,7 +9,7 @@ faults, not against people: the hash is not keyed.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -17,8 +17,16 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import xxhash
 
+
+class RowTotal(NamedTuple):
+    """How many rows there are, and their checksum."""
+
+    rows: int
+    checksum: str
+
+
 Hashes = npt.NDArray[np.uint64]
-_LARGEST: Final = (1 << 64) - 1
+LARGEST: Final = (1 << 64) - 1
 _NULL: Final = np.uint64(0x6E756C6C)
 _ONE: Final = np.uint64(0x9E3779B97F4A7C15)
 _TWO: Final = np.uint64(0xBF58476D1CE4E5B9)
@@ -42,7 +50,7 @@ def digits(total: int) -> str:
 
 def added(totals: Iterable[str]) -> str:
     """Return the checksum of the rows of several tables, all as digits."""
-    return digits(sum(int(total, 16) for total in totals) & _LARGEST)
+    return digits(sum(int(total, 16) for total in totals) & LARGEST)
 
 
 def row_hashes(table: pa.Table) -> Hashes:

@@ -21,9 +21,13 @@ from deltalake import CommitProperties, DeltaTable, Transaction, write_deltalake
 from deltalake.exceptions import DeltaError
 
 from oborona.errors import StoreError
+from oborona.eventlog.tables.checksum import LARGEST, RowTotal, checksum, digits
+from oborona.eventlog.tables.parquet import ROW_GROUP
 
 APPLICATION: Final = "oborona"
-"""The name under which a table knows our transactions."""
+"""The name under which a table knows what was appended to it."""
+REVISION: Final = "oborona revision"
+"""The name under which it knows whose rows were given out again."""
 
 
 class DeliveredTable:
@@ -38,16 +42,19 @@ class DeliveredTable:
         self.path = path
         self._partition = partition
 
-    def appended(self, number: int) -> bool:
-        """Whether rows were appended under a number, or under a later one.
+    def last(self, application: str = APPLICATION) -> int:
+        """Return the number of the last commit of a kind; 0 = there is none.
+
+        Args:
+            application: the kind: `APPLICATION`, or `REVISION`.
 
         Raises:
             StoreError: the table can't be read.
         """
         with self._told():
             table = self._opened()
-            known = None if table is None else table.transaction_version(APPLICATION)
-            return known is not None and known >= number
+            known = None if table is None else table.transaction_version(application)
+            return known or 0
 
     def append(self, number: int, rows: pa.Table) -> None:
         """Append rows in one commit.
@@ -59,11 +66,25 @@ class DeliveredTable:
         Raises:
             StoreError: they can't be written; nothing of them is seen.
         """
-        self._write(number, rows, mode="append")
+        self._write(APPLICATION, number, rows, mode="append")
 
-    def replace(self, number: int, value: str, rows: pa.Table) -> None:
-        """Put rows in the place of a partition in one commit; else as `append`."""
-        self._write(number, rows, mode="overwrite", predicate=f"{self._partition} = '{value}'")
+    def replace(
+        self,
+        number: int,
+        value: str,
+        rows: pa.Table | pa.RecordBatchReader,
+        application: str = APPLICATION,
+    ) -> None:
+        """Put rows in the place of a partition in one commit; else as `append`.
+
+        Args:
+            number: under which it is known.
+            value: of the partition.
+            rows: of that partition alone.
+            application: the kind of the commit.
+        """
+        predicate = f"{self._partition} = '{value}'"
+        self._write(application, number, rows, mode="overwrite", predicate=predicate)
 
     def files(self, value: str | None = None) -> frozenset[str]:
         """Return the paths of the files that the table is made of now.
@@ -101,6 +122,17 @@ class DeliveredTable:
             tables = [pq.ParquetFile(path).read() for path in sorted(files)]
             return pa.concat_tables(tables) if tables else None
 
+    def total(self, files: Collection[str]) -> RowTotal:
+        """Return how many rows some of its files have, and their checksum; little is in memory."""
+        counted, summed = 0, 0
+        with self._told():
+            for path in files:
+                with pq.ParquetFile(path) as file:
+                    for batch in file.iter_batches(ROW_GROUP):
+                        counted += batch.num_rows
+                        summed += checksum(pa.Table.from_batches([batch]))
+        return RowTotal(counted, digits(summed & LARGEST))
+
     def delete(self, before: str) -> None:
         """Remove the partitions whose value is less than one, and their files."""
         with self._told():
@@ -116,14 +148,16 @@ class DeliveredTable:
                 table.optimize.compact()
                 table.vacuum(dry_run=False)
 
-    def _write(self, number: int, rows: pa.Table, **mode: str) -> None:
+    def _write(
+        self, application: str, number: int, rows: pa.Table | pa.RecordBatchReader, **mode: str
+    ) -> None:
         with self._told():
             write_deltalake(
                 str(self.path),
                 rows,
                 partition_by=[self._partition],
                 commit_properties=CommitProperties(
-                    app_transactions=[Transaction(APPLICATION, number)]
+                    app_transactions=[Transaction(application, number)]
                 ),
                 **mode,  # type: ignore[call-overload]
             )

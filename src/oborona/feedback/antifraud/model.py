@@ -31,7 +31,8 @@ class PersonRecord(msgspec.Struct, frozen=True, kw_only=True):
     right: float = 0.0  # campaigns of which the person said what came out: `outcomes`
     wrong: float = 0.0
     first: float = 0.0  # Unix seconds of the first event of any kind, reads too; 0 = never
-    weight: float = NEWCOMER  # weight_of(right, wrong)
+    caught: int = 0  # days of the last month on which event logs caught the person
+    weight: float = NEWCOMER  # weight_of(right, wrong, caught)
 
 
 class CampaignRecord(msgspec.Struct, frozen=True, kw_only=True):

@@ -40,10 +40,11 @@ def abnormal(c: EventCircumstances) -> str:
 
 
 def unreliable(c: EventCircumstances) -> str:
-    """The person was wrong too often."""
+    """The person was wrong too often, or caught by event logs."""
     if c.record.weight >= standing.LEAST:
         return ""
-    return f"wrong {c.record.wrong:.0f} times, right {c.record.right:.0f}"
+    caught = f", caught on {c.record.caught} days" * bool(c.record.caught)
+    return f"wrong {c.record.wrong:.0f} times, right {c.record.right:.0f}{caught}"
 
 
 def no_past(c: EventCircumstances) -> str:
@@ -125,7 +126,8 @@ RULES: Final = (
         "reported as spam: the spam report is "
         "taken back, no more")),
     AntifraudRule("ABNORMAL", abnormal, "the person reports more today than nearly anybody does"),
-    AntifraudRule("UNRELIABLE", unreliable, "too many earlier reports of the person were wrong"),
+    AntifraudRule("UNRELIABLE", unreliable, ("too many earlier reports of the person were wrong, or event logs "
+        "caught the person on several days")),
     AntifraudRule("NO_PAST", no_past, "a not-spam report of a person who is known for less than two weeks"),
     AntifraudRule("ONLY_PARDONS", only_pardons, "the fourth not-spam report, and further ones, of a person who never reported spam"),
     AntifraudRule("REPEATED", campaign_rules.repeated, "the person reported another message of this campaign"),

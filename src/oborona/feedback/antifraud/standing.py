@@ -6,6 +6,8 @@
     young    the person's first action with their mail is less than 14 days ago, or nothing is known
              of them at all
     known    not young
+    caught   event logs caught the person on so many days of the last month: each, three at most, is
+             worth a campaign wrongly told
     proven   known, the first action 30 days ago or more, and a weight of 0.7
 
 Trust grows slowly and falls quickly, as in Cloudmark's Trust Evaluation System: a person is right
@@ -28,17 +30,22 @@ DAY_S: Final = 86_400.0
 YOUNG_S: Final = 14 * DAY_S
 PROVEN_S: Final = 30 * DAY_S
 PROVEN: Final = 0.7  # weight; 6 campaigns rightly told, and none wrongly
+# days that count of those on which event logs caught a person: three silence who is new, and nobody
+# is lost who was right often
+MOST_CAUGHT: Final = 3
 LEAST: Final = 0.1  # below it nobody listens; 3 campaigns wrongly told, and none rightly
 
 
-def weight_of(right: float, wrong: float) -> float:
+def weight_of(right: float, wrong: float, caught: int = 0) -> float:
     """Return how far a person is believed, above 0 and below 1.
 
     Args:
         right: campaigns of which the person said what came out, 0 or more.
         wrong: those of which the person said the opposite.
+        caught: days of the last month on which event logs caught the person.
     """
-    return (right + PRIOR * NEWCOMER) / (right + WRONG * wrong + PRIOR)
+    false = wrong + min(caught, MOST_CAUGHT)
+    return (right + PRIOR * NEWCOMER) / (right + WRONG * false + PRIOR)
 
 
 def is_newcomer(record: PersonRecord, at: float) -> bool:

@@ -14,6 +14,7 @@ from oborona.feedback.antifraud.revision import revise
 from oborona.feedback.events.log import EventLog, decide
 from oborona.feedback.events.model import EventDecision
 from oborona.feedback.processing import campaigns
+from oborona.feedback.processing.ports import PersonVerdicts
 
 LOOK_S: Final = 20.0  # between two looks at a campaign that goes on
 REVISED: Final = "REVISED"  # what was said since shows that it was wrong
@@ -31,19 +32,20 @@ def next_due_campaign(db: sqlite3.Connection, now: float) -> int:
     return int(row[0]) if row else 0
 
 
-def review_campaign(log: EventLog, campaign: int, now: float) -> int:
+def review_campaign(log: EventLog, campaign: int, now: float, verdicts: PersonVerdicts) -> int:
     """Go over a campaign; return how many events are not believed any more.
 
     Args:
         log: of events; nobody else goes over campaigns.
         campaign: id.
         now: Unix seconds.
+        verdicts: of event logs on persons.
 
     Raises:
         StoreError: the log can't be read or written.
     """
     with log.told() as db:
-        events = campaigns.events_of(db, campaign)
+        events = campaigns.events_of(db, campaign, lambda person: verdicts.caught_days(person, now))
     removed = set(revise(events))  # outside of any transaction: it may take a second
     left = [
         msgspec.structs.replace(event, believed=False) if event.id in removed else event

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import chain
 from typing import Final
 
@@ -186,13 +186,20 @@ def repeated(
     return int(number)
 
 
-def events_of(db: sqlite3.Connection, campaign: int) -> list[CampaignEvent]:
+def events_of(
+    db: sqlite3.Connection, campaign: int, caught: Callable[[str], int]
+) -> list[CampaignEvent]:
     """Return the events of a campaign, each with the record of its person as it is without this
     campaign, in order.
 
     Of more than `MOST_TOLD` those that count come first, and then the latest: no flood of words
     that nobody believes hides what is believed.  Words that anybody may have spoken in a person's
     name make that person neither right nor wrong, and are left out.
+
+    Args:
+        db: within a transaction.
+        campaign: id.
+        caught: returns the days of the last month on which event logs caught a person.
     """
     rows = db.execute(
         "SELECT e.id, e.what, e.way, e.time, e.person, e.counts, coalesce(p.complaints, 0), coalesce(p.pardons, 0),"  # noqa: S608 - literals above
@@ -203,6 +210,7 @@ def events_of(db: sqlite3.Connection, campaign: int) -> list[CampaignEvent]:
         (campaign, MOST_TOLD),
     ).fetchall()
     own = counted_outcomes(db, campaign)
+    days = {person: caught(person) for person in {row[4] for row in rows}}
     events = []
     for ident, kind, way, time, person, counts, complaints, pardons, right, wrong, first in sorted(
         rows
@@ -217,7 +225,8 @@ def events_of(db: sqlite3.Connection, campaign: int) -> list[CampaignEvent]:
             right=others[0],
             wrong=others[1],
             first=first,
-            weight=weight_of(*others),
+            caught=days[person],
+            weight=weight_of(*others, days[person]),
         )
         events.append(
             CampaignEvent(

@@ -41,7 +41,13 @@ each other: a report is anybody's.
 
 
 def decide_event(
-    db: sqlite3.Connection, event: StoredEvent, about: EventMessage, *, asked_for: bool, now: float
+    db: sqlite3.Connection,
+    event: StoredEvent,
+    about: EventMessage,
+    *,
+    asked_for: bool,
+    now: float,
+    caught: int = 0,
 ) -> EventDecision:
     """Decide an event; return what was decided.
 
@@ -51,6 +57,7 @@ def decide_event(
         about: the message that it is about.
         asked_for: the person wanted mail of this sender.
         now: Unix seconds.
+        caught: days of the last month on which event logs caught the person.
     """
     if about.why_unusable:
         nothing = EventDecision(
@@ -83,7 +90,9 @@ def decide_event(
         decide(db, event.id, past, now)
         return past
     campaign = campaigns.campaign_of(db, about.pieces, now) if event.what in KINDS else 0
-    record = persons.record_of(db, event.person, now) if event.person else persons.NOBODY
+    record = (
+        persons.record_of(db, event.person, now, caught=caught) if event.person else persons.NOBODY
+    )
     circumstances = EventCircumstances(
         what=event.what,
         way=event.way,

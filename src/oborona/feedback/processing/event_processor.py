@@ -47,6 +47,7 @@ from oborona.feedback.processing.ports import (
     JournaledMessage,
     JournalLookup,
     PersonalListStore,
+    PersonVerdicts,
     ProposalSink,
 )
 from oborona.metrics import Counter
@@ -104,6 +105,7 @@ class EventProcessor:
         proposer: of signatures; None = nothing is proposed.
         keys: of the site.
         kept: how long what is kept.
+        verdicts: of event logs on persons.
         person_weight: how far one person's word teaches the model that all share, 0..1.
         people: so many who complain of one campaign, and are believed, propose signatures.
         clock: Unix seconds.
@@ -120,6 +122,7 @@ class EventProcessor:
         proposer: ProposalSink | None,
         keys: SiteHashing,
         kept: EventRetention,
+        verdicts: PersonVerdicts,
         person_weight: float,
         people: int,
         clock: Callable[[], float] = time.time,
@@ -132,6 +135,7 @@ class EventProcessor:
         self._keys = keys
         self._kept = kept
         self._people = people
+        self._verdicts = verdicts
         self._clock = clock
         self._monotonic = monotonic
         self._following = DecisionEffects(events, words, lists, person_weight=person_weight)
@@ -170,12 +174,18 @@ class EventProcessor:
         about = self._about(batch, entries)
         decisions_asked = {event.id: self._asked_for(event, about[event.id]) for event in batch}
         now, decisions = self._clock(), list[EventDecision]()
+        caught = {event.id: self._verdicts.caught_days(event.person, now) for event in batch}
         with self._events.transaction() as db:
             for event in batch:
                 db.execute("SAVEPOINT one")
                 try:
                     decision = decide_event(
-                        db, event, about[event.id], asked_for=decisions_asked[event.id], now=now
+                        db,
+                        event,
+                        about[event.id],
+                        asked_for=decisions_asked[event.id],
+                        now=now,
+                        caught=caught[event.id],
                     )
                 except ERRORS:
                     raise
@@ -237,7 +247,7 @@ class EventProcessor:
             self._looked_at = self._monotonic()
             return False
         try:
-            removed = campaign_review.review_campaign(self._events, campaign, now)
+            removed = campaign_review.review_campaign(self._events, campaign, now, self._verdicts)
             if removed:
                 log.warning("campaign %d: %d reports are not accepted any more", campaign, removed)
                 self._seen = -1

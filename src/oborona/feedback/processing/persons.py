@@ -24,8 +24,15 @@ def day_of(now: float) -> int:
     return int(now // DAY_S)
 
 
-def record_of(db: sqlite3.Connection, person: str, now: float) -> PersonRecord:
-    """Return what a person did until now."""
+def record_of(db: sqlite3.Connection, person: str, now: float, *, caught: int = 0) -> PersonRecord:
+    """Return what a person did until now.
+
+    Args:
+        db: within a transaction.
+        person: mail address.
+        now: Unix seconds.
+        caught: days of the last month on which event logs caught the person.
+    """
     row = db.execute(
         "SELECT p.complaints, p.pardons, p.right, p.wrong, p.first, coalesce(d.complaints, 0), "
         "coalesce(d.pardons, 0)"
@@ -34,7 +41,7 @@ def record_of(db: sqlite3.Connection, person: str, now: float) -> PersonRecord:
         (day_of(now), person),
     ).fetchone()
     if row is None:
-        return NOBODY
+        return PersonRecord(caught=caught, weight=weight_of(0, 0, caught))
     complaints, pardons, right, wrong, first, complaints_today, pardons_today = row
     return PersonRecord(
         complaints_today=complaints_today,
@@ -44,7 +51,8 @@ def record_of(db: sqlite3.Connection, person: str, now: float) -> PersonRecord:
         right=right,
         wrong=wrong,
         first=first,
-        weight=weight_of(right, wrong),
+        caught=caught,
+        weight=weight_of(right, wrong, caught),
     )
 
 

@@ -82,6 +82,27 @@ class PersonalListStore(Protocol):
         ...
 
 
+class PersonVerdicts(Protocol):
+    """What event logs say of persons."""
+
+    def caught_days(self, person: str, now: float) -> int:
+        """Return on how many days of the last month a person was caught.
+
+        Args:
+            person: mail address in normal form; empty = nobody, who never is.
+            now: Unix seconds.
+        """
+        ...
+
+
+class NoVerdicts:
+    """A site without event logs, or one that does not heed them."""
+
+    def caught_days(self, person: str, now: float) -> int:
+        """Return that a person was never caught."""
+        return 0
+
+
 class ProposalSink(Protocol):
     """The book of signatures, as a receiver of proposals."""
 

@@ -1,0 +1,300 @@
+"""The pass over a whole day of a log, once it is over; each step may be repeated and comes to the
+same.
+
+    begin    the day, the version of the rules and the thresholds are written down
+    judge    all rules look at all rows of the day; who was caught, and which rows have more rules
+             than they were given out with, is written into files of the day's name
+    revise   the day is given out again, in one commit of its table under the number of the pass
+    compare  it must have the rows that it had, and those changes, by number and checksum
+    finish   the pass and who was caught are written down
+
+Who is killed goes on: whether the day was given out again is asked of the table itself. Names stay
+on the rows that they were given out with, and new ones come behind: a second pass over the same
+rows changes nothing. What a pass changed of a day's checksum is written down before, so the merger
+can tell a day that was revised from one that is damaged.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Final
+
+import msgspec
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from oborona.errors import OboronaError
+from oborona.eventlog.batch.rows import rule_counts
+from oborona.eventlog.batch.store import OTHERS, LogStore
+from oborona.eventlog.batch.threshold_book import ThresholdBook
+from oborona.eventlog.daily.book import PERSONS_DAYS, CaughtDay, DayPassBook, PassedDay
+from oborona.eventlog.daily.judged_day import RULE_LISTS, JudgedDay
+from oborona.eventlog.daily.verdict import FraudPerson
+from oborona.eventlog.engine import LocalEngine
+from oborona.eventlog.folder import LogFolder
+from oborona.eventlog.log_metrics import count_pass
+from oborona.eventlog.merge.book import MergeBook
+from oborona.eventlog.periods import DAY
+from oborona.eventlog.policy_rules import EventRules
+from oborona.eventlog.schema import RULES, LogSchema
+from oborona.eventlog.slots import DAY_S
+from oborona.eventlog.tables.checksum import LARGEST, RowTotal, checksum, digits
+from oborona.eventlog.tables.delta import REVISION, DeliveredTable
+from oborona.eventlog.tables.parquet import TableMismatch, read_table, write_table
+from oborona.eventlog.thresholds import LATE_S
+from oborona.telemetry.log import event
+
+AGAIN_DAYS: Final = 3  # that a day is gone over again where rows came late
+MOST_TRIES: Final = 3
+REST_S: Final = 600.0  # before a pass that failed is tried again
+PERSONS: Final = pa.schema(
+    [
+        pa.field("person", pa.int64(), nullable=False),
+        pa.field("events", pa.int64(), nullable=False),
+        pa.field("marked", pa.int64(), nullable=False),
+        pa.field("rules", RULE_LISTS, nullable=False),
+    ]
+)
+
+_log = logging.getLogger("oborona.eventlog")
+
+
+class DayPass:
+    """Goes over the days of one log.
+
+    Args:
+        schema: of the log.
+        folder: of the log.
+        store: what is known of it.
+        engine: what computes.
+        rules: gives those of the policy over whole days.
+        work: folder of files that are needed meanwhile.
+        clock: Unix seconds.
+        renewed: thresholds that were made anew hold; else those that the log declares.
+        daily: each day is gone over; else those that somebody asks for.
+    """
+
+    def __init__(
+        self,
+        schema: LogSchema,
+        folder: LogFolder,
+        store: LogStore,
+        engine: LocalEngine,
+        *,
+        rules: Callable[[], EventRules],
+        work: Path,
+        clock: Callable[[], float],
+        renewed: bool = True,
+        daily: bool = True,
+    ) -> None:
+        self._schema = schema
+        self._folder = folder
+        self._store = store
+        self._rules = rules
+        self._clock = clock
+        self._renewed = renewed
+        self._daily = daily
+        self._book = DayPassBook(store, schema.name)
+        self._merged = MergeBook(store, schema.name, DAY.name)
+        self._delivered = DeliveredTable(folder.delivered(DAY.name), DAY.column)
+        self._day = JudgedDay(schema, engine, work)
+        self._rests_until = float("-inf")
+
+    def step(self) -> bool:
+        """Go over a day; return whether one was due.
+
+        Raises:
+            TableMismatch: the day is not what its tables gave, or would not be.
+            StoreError: a file can't be read or written. The pass stays open, and is given up when
+                it has failed three times.
+        """
+        if self._clock() < self._rests_until:
+            return False
+        one = self._resumed() or self._begun()
+        if one is None:
+            return False
+        try:
+            self._pass(one)
+        except OboronaError:
+            self._rests_until = self._clock() + REST_S
+            raise
+        finally:
+            self._day.clear()
+        return True
+
+    def _resumed(self) -> PassedDay | None:
+        """Return the pass that is open, if the same comes of it again."""
+        one = self._book.unfinished()
+        if one is None:
+            return None
+        changed = self._delivered.last(REVISION) >= one.id
+        if one.rules != self._rules().version and not changed:
+            self._folder.revisions(one.date, one.id).unlink(missing_ok=True)
+            self._book.drop(one)
+            return None
+        if one.tries >= MOST_TRIES:
+            why = f"the day could not be gone over, tried {one.tries + 1} times; the log says why"
+            self._book.give_up(one, why, changed=changed)
+            event(
+                _log,
+                logging.ERROR,
+                "a day is given up",
+                log=self._schema.name,
+                day=one.date,
+                why=why,
+            )
+            return None
+        self._book.retry(one)
+        return one
+
+    def _begun(self) -> PassedDay | None:
+        if self._merged.unfinished() is not None:
+            return None
+        date, rows = next(iter(self._due().items()), ("", 0))
+        if not date:
+            return None
+        return self._book.begin(
+            PassedDay(
+                id=0,
+                date=date,
+                rules=self._rules().version,
+                thresholds=self._thresholds(date),
+                rows=rows,
+                begun=self._clock(),
+            )
+        )
+
+    def _due(self) -> dict[str, int]:
+        """Return the days that are to be gone over, each with its rows."""
+        asked = {date: self._book.days(date, date).get(date, 0) for date in self._book.requested()}
+        if asked or not self._daily:
+            return asked
+        now = self._clock()
+        last = now - DAY_S - LATE_S
+        first = DAY.slot(last - AGAIN_DAYS * DAY_S)
+        return {
+            date: rows
+            for date, rows in self._book.days(first, DAY.slot(last)).items()
+            if self._is_due(self._book.last(date), rows, now)
+        }
+
+    def _is_due(self, before: PassedDay | None, rows: int, now: float) -> bool:
+        """Tell whether a day is to be gone over: it never was, or has got rows since, and not twice
+        on one day.
+        """
+        if before is None or before.rows < 0:
+            return True
+        today = DAY.slot(now - LATE_S)
+        return before.rows != rows and DAY.slot(before.begun - LATE_S) != today
+
+    def _thresholds(self, date: str) -> dict[str, float]:
+        declared = {**self._schema.thresholds, OTHERS: self._schema.threshold}
+        book = ThresholdBook(self._store, self._schema.name)
+        return declared | (book.newest(date) if self._renewed else {})
+
+    def _pass(self, one: PassedDay) -> None:
+        began = time.process_time()
+        if self._delivered.last(REVISION) < one.id:
+            one = self._judge(one)
+            self._book.judge(one)
+            if one.revised:
+                self._delivered.replace(one.id, one.date, self._given_out(one.date), REVISION)
+        if self._found(one.date) != self._given(one.date):
+            raise TableMismatch(
+                f"{self._delivered.path}: {one.date} is not what its tables and passes gave"
+            )
+        persons = [
+            CaughtDay(person=row["person"], events=row["events"], marked=row["marked"])
+            for row in read_table(self._folder.fraud_persons(one.date), PERSONS).to_pylist()
+        ]
+        now = self._clock()
+        kept = DAY.slot(now - PERSONS_DAYS * DAY_S)
+        self._book.finish(one, persons, now, time.process_time() - began, kept)
+        count_pass(self._schema.name, one.revised, len(persons))
+        event(
+            _log,
+            logging.INFO,
+            "a day of events was gone over",
+            log=self._schema.name,
+            day=one.date,
+            rows=one.rows,
+            revised=one.revised,
+            persons=len(persons),
+        )
+
+    def _judge(self, one: PassedDay) -> PassedDay:
+        """Find what a pass changes, and write the files of it; return the pass with the numbers."""
+        before, given = self._found(one.date), self._given(one.date)
+        if before != given:
+            raise TableMismatch(
+                f"{self._delivered.path}: {one.date} has {before.rows} rows with checksum "
+                f"{before.checksum}; its tables gave {given.rows} with {given.checksum}"
+            )
+        files = self._delivered.files(one.date)
+        findings = self._day.compute(files, self._rules(), one.thresholds)
+        revised, change, marked, fired = [self._revisions().empty_table()], 0, 0, Counter[str]()
+        for was, now in self._day.pieces():
+            other = pc.not_equal(
+                pc.list_value_length(was.column(RULES)), pc.list_value_length(now.column(RULES))
+            )
+            given, changed = was.filter(other), now.filter(other)
+            change += checksum(changed) - checksum(given)
+            revised.append(
+                changed.select(["id", "time", "event", "person"])
+                .append_column("before", given.column(RULES))
+                .append_column("after", changed.column(RULES))
+                .cast(self._revisions())
+            )
+            number, counts = rule_counts(now.column(RULES))
+            marked += number
+            fired.update(counts)
+        rows = pa.concat_tables(revised)
+        write_table(self._folder.revisions(one.date, one.id), rows)
+        write_table(self._folder.fraud_persons(one.date), _persons(findings.persons))
+        return msgspec.structs.replace(
+            one,
+            change=digits(change & LARGEST),
+            revised=rows.num_rows,
+            marked=marked,
+            persons=len(findings.persons),
+            fired=dict(sorted(fired.items())) | dict(findings.shadow),
+        )
+
+    def _given_out(self, date: str) -> pa.RecordBatchReader:
+        """Return the rows of a judged day, as they are given out from now on."""
+        column = pa.field(DAY.column, pa.string())
+        schema = self._day.columns.append(column)
+
+        def batches() -> Iterator[pa.RecordBatch]:
+            for _, after in self._day.pieces():
+                dates = pa.array([date] * after.num_rows, pa.string())
+                yield from after.append_column(column, dates).to_batches()
+
+        return pa.RecordBatchReader.from_batches(schema, batches())
+
+    def _found(self, date: str) -> RowTotal:
+        """Return what the day is."""
+        return self._delivered.total(self._delivered.files(date))
+
+    def _given(self, date: str) -> RowTotal:
+        """Return what the day is to be: what its tables gave and passes changed."""
+        names = self._merged.merged(date)
+        return self._merged.total({date: names}, self._delivered.last(REVISION))
+
+    def _revisions(self) -> pa.Schema:
+        arrow = self._schema.arrow
+        return pa.schema(
+            [
+                *(arrow.field(name) for name in ("id", "time", "event", "person")),
+                pa.field("before", RULE_LISTS, nullable=False),
+                pa.field("after", RULE_LISTS, nullable=False),
+            ]
+        )
+
+
+def _persons(persons: list[FraudPerson]) -> pa.Table:
+    return pa.Table.from_pylist([msgspec.structs.asdict(one) for one in persons], schema=PERSONS)

@@ -1,0 +1,125 @@
+"""A day in the light of all of its rows: computed into files of work, read back piece by piece."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping
+from pathlib import Path
+from typing import Final, NamedTuple
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from oborona.eventlog.batch.rows import SHADOW, rule_lists
+from oborona.eventlog.batch.run import COUNTS, KEYS
+from oborona.eventlog.batch.store import OTHERS
+from oborona.eventlog.daily.verdict import (
+    FraudPerson,
+    fraud_persons,
+    is_caught,
+    meanings,
+    names_in,
+    offending,
+)
+from oborona.eventlog.engine import LocalEngine
+from oborona.eventlog.policy_rules import EventRules
+from oborona.eventlog.schema import RULES, LogSchema
+from oborona.eventlog.tables.parquet import ROW_GROUP
+from oborona.eventlog.transform import day
+from oborona.eventlog.transform.check import fired_rules
+
+RULE_LISTS: Final = pa.list_(pa.string())
+
+
+class DayFindings(NamedTuple):
+    """What all rows of a day say together."""
+
+    persons: list[FraudPerson]  # who were caught, by their hashes
+    shadow: Mapping[str, int]  # rows that rules in shadow mode would mark, as `status` names them
+
+
+class JudgedDay:
+    """The rows of one day of a log, judged.
+
+    Args:
+        schema: of the log.
+        engine: what computes.
+        work: folder of files that are needed meanwhile.
+    """
+
+    def __init__(self, schema: LogSchema, engine: LocalEngine, work: Path) -> None:
+        self._schema = schema
+        self._engine = engine
+        self._placed, self._judged, self._final = (
+            work / f"day.{name}.parquet" for name in ("placed", "judged", "final")
+        )
+        self.columns = schema.arrow.append(pa.field(RULES, RULE_LISTS, nullable=False))
+
+    def compute(
+        self, files: Collection[str], rules: EventRules, thresholds: Mapping[str, float]
+    ) -> DayFindings:
+        """Judge rows; `pieces` gives them back.
+
+        Args:
+            files: Parquet files of the day, as they were given out.
+            rules: of the policy, over whole days.
+            thresholds: by event; `OTHERS`.
+
+        Raises:
+            EngineMemoryError: the memory does not suffice.
+            StoreError: a file can't be read or written.
+        """
+        engine = self._engine
+        rows = engine.files("day_rows", [Path(file) for file in sorted(files)], self.columns)
+        engine.write(day.placed_rows(rows), self._placed)
+        placed = engine.files("day_placed", [self._placed], self.columns)
+        known = dict(thresholds)
+        threshold = known.pop(OTHERS)
+        fired = fired_rules(
+            day.one_table(placed),
+            engine.table("no_keys", KEYS.empty_table()),
+            engine.table("no_counts", COUNTS.empty_table()),
+            0,
+            known,
+            threshold,
+            rules,
+            engine.table("no_day", self._schema.arrow.empty_table()),
+        )
+        engine.write(day.judged_rows(placed, fired), self._judged)
+        judged = engine.files("day_judged", [self._judged], self.columns)
+        kinds = engine.collect(day.kinds_of_rows(judged)).to_pylist()
+        offences = engine.table("day_offences", offending(kinds))
+        counts = [
+            one
+            for one in engine.collect(day.marked_persons(judged, offences)).to_pylist()
+            if is_caught(one["events"], one["marked"], self._schema.fraud)
+        ]
+        caught = engine.table(
+            "day_caught",
+            pa.table({"person": pa.array([one["person"] for one in counts], pa.int64())}),
+        )
+        found = engine.collect(day.kinds_of_persons(judged, caught)).to_pylist()
+        meant = engine.table("day_meanings", meanings(kinds))
+        engine.write(day.final_rows(placed, judged, caught, meant), self._final)
+        shadow = Counter[str]()
+        for kind in kinds:
+            for name in names_in(kind["names_shadow"]):
+                shadow[f"{name}{SHADOW}"] += kind["rows"]
+        return DayFindings(fraud_persons(counts, found), dict(sorted(shadow.items())))
+
+    def pieces(self) -> Iterator[tuple[pa.Table, pa.Table]]:
+        """Yield the rows, as they were given out and as they are from now on, some at a time."""
+        with pq.ParquetFile(self._final) as file:
+            for batch in file.iter_batches(ROW_GROUP):
+                piece = pa.Table.from_batches([batch])
+                plain = piece.select(self._schema.arrow.names)
+                before, after = (
+                    plain.append_column(RULES, rule_lists(piece.column(name))).cast(self.columns)
+                    for name in ("names_before", "names_after")
+                )
+                yield before, after
+
+    def clear(self) -> None:
+        """Remove the files of work."""
+        for path in (self._placed, self._judged, self._final):
+            path.unlink(missing_ok=True)
