@@ -263,3 +263,92 @@ def test_a_process_that_runs_is_asked_to_go_over_a_day(site: Path) -> None:
     assert "was asked to go over 2026-01-02" in asked.output
     assert oborona(site, "run", "--once").exit_code == 0
     assert "2026-01-02: 0 of 1 rows given out again" in oborona(site, "status").output
+
+
+CLICKS_RULES = """
+[[event_log]]
+name    = "CLICKS"
+columns = { page = "text" }
+events  = ["click", "show"]
+"""
+
+
+@pytest.mark.slow
+def test_a_model_of_persons_is_trained_installed_and_asked(site: Path) -> None:
+    settings = (site / "oborona.toml").read_text()
+    (site / "oborona.toml").write_text(settings.replace("[paths]", '[paths]\npolicy = "policy.d"'))
+    (site / "policy.d").mkdir()
+    (site / "policy.d/50-events.toml").write_text(CLICKS_RULES)
+    declared = site / "eventlog.d/clicks.toml"
+    declared.write_text(declared.read_text().replace("click = 2", "click = 20"))
+    today = time.time() // 86_400 * 86_400
+    lines = [
+        {
+            "click": f"{day} {robot} {n}",
+            "at": today - day * 86_400 + 3600 + n,
+            "action": "click",
+            "user": f"r{robot}",
+            "page": "a",
+        }
+        for day in range(6, 0, -1)
+        for robot in range(25)
+        for n in range(25)
+    ] + [
+        {
+            "click": f"{day} p{person} {n}",
+            "at": today - day * 86_400 + 777 * n,
+            "action": "show",
+            "user": f"p{person}",
+            "page": "b",
+        }
+        for day in range(6, 0, -1)
+        for person in range(30)
+        for n in range(person % 5 + 1)
+    ]
+    for day in range(6, 0, -1):
+        start = today - day * 86_400
+        dropped = site / f"clicks/{slot_name(int(start) + 86_100)}.jsonl"
+        some = [line for line in lines if start <= float(str(line["at"])) < start + 86_400]
+        dropped.write_text("".join(json.dumps(line) + "\n" for line in some))
+        os.utime(dropped, (0, 0))
+    assert oborona(site, "run", "--once").exit_code == 0
+    model = site / "clicks.model"
+    config = ["--config", str(site / "oborona.toml")]
+    words = ["model", "train", "--from-log", "clicks", "--out", str(model)]
+    trained = CliRunner().invoke(main, [*config, *words])
+    assert trained.exit_code == 0, trained.output
+    assert "150 caught, 180 good" in trained.output
+    assert "no model of persons" in oborona(site, "model", "status", "clicks").output
+    refused = oborona(site, "model", "install", "feedback", str(model))
+    assert "a model of another log" in refused.output + str(refused.exception)
+    assert "is installed, shadow" in oborona(site, "model", "install", "clicks", str(model)).output
+    assert "on days that came later" in oborona(site, "model", "status", "clicks").output
+    day = time.strftime("%Y-%m-%d", time.gmtime(today - 86_400))
+    passed = json.loads(oborona(site, "pass", "clicks", "--day", day, "--json").output)
+    assert passed["persons"] == 25
+    scores = site / f"state/eventlog/clicks/person_scores/{day}.{passed['id']}.parquet"
+    assert pq.read_table(scores).num_rows == 55
+    robot = str(passed["caught"][0]["person"])
+    said = oborona(site, "person", "clicks", "--good", "--why", "a test", "--", robot)
+    assert "good, says an admin a test" in said.output
+    assert f"caught on {day}: 25 of 25 rows marked" in said.output
+    assert (
+        json.loads(oborona(site, "person", "clicks", "--json", "--", robot).output)["word"]["fraud"]
+        is False
+    )
+    assert "no admin" in oborona(site, "person", "clicks", "--take-back", "--", robot).output
+    again = oborona(site, "person", "clicks", "--take-back", "--", robot)
+    assert "nothing was said" in again.output
+    assert "no admin" in oborona(site, "person", "feedback", "Anna@example.org").output
+    assert oborona(site, "model", "remove", "clicks").exit_code == 0
+    assert oborona(site, "model", "remove", "clicks").exit_code != 0
+
+
+def test_training_takes_one_source(site: Path) -> None:
+    config = ["--config", str(site / "oborona.toml")]
+    both = ["model", "train", "--from-log", "clicks", "--from", str(site)]
+    refused = CliRunner().invoke(main, [*config, *both])
+    assert "name a folder by --from, an index by --index, or a log by --from-log" in refused.output
+    assert oborona(site, "run", "--once").exit_code == 0
+    none = CliRunner().invoke(main, [*config, "model", "train", "--from-log", "clicks"])
+    assert "no [[event_log]] of the policy declares CLICKS" in none.output + str(none.exception)

@@ -12,6 +12,7 @@ import msgspec
 import pyarrow as pa
 import pytest
 
+from oborona.config.eventlog import PersonModelMode
 from oborona.eventlog.batch.threshold_book import EventThreshold, ThresholdBook
 from oborona.eventlog.daily.book import DayPassBook
 from oborona.eventlog.daily.day_pass import MOST_TRIES, REST_S, DayPass
@@ -19,6 +20,7 @@ from oborona.eventlog.daily.judged_day import JudgedDay
 from oborona.eventlog.daily.verdict import FRAUD_PERSON, is_caught
 from oborona.eventlog.log_metrics import PERSONS, REVISED
 from oborona.eventlog.periods import DAY
+from oborona.eventlog.persons.scoring import PersonScoring
 from oborona.eventlog.policy_rules import EventRules, PolicyRules
 from oborona.eventlog.schema import FraudLine
 from oborona.eventlog.slots import DAY_S, SLOT_S, slot_name
@@ -50,7 +52,16 @@ class PassedLog(MergedLog):
         super().__init__(log)
         self.book = DayPassBook(log.store, "clicks")
         self._work, self._rules = tmp_path / "work", rules
+        self.model = tmp_path / "clicks.model"
+        self.scoring = self.scoring_of(PersonModelMode.SHADOW)
         self.passes = self.begun()
+
+    def scoring_of(self, mode: PersonModelMode) -> PersonScoring:
+        """Return what a model says of persons, if there is one."""
+        log = self.log
+        return PersonScoring(
+            CLICKS, log.folder, log.engine, self.model, mode, clock=lambda: self.now
+        )
 
     def begun(self, *, daily: bool = True) -> DayPass:
         """Return what goes over days, as a process that has just begun has it."""
@@ -61,6 +72,7 @@ class PassedLog(MergedLog):
             self.log.engine,
             rules=self._rules,
             work=self._work,
+            scoring=self.scoring,
             clock=lambda: self.now,
             daily=daily,
         )

@@ -138,8 +138,8 @@ def test_a_report_of_who_was_caught_is_decided_by_it(tmp_path: Path) -> None:
         told[person] = scene.say(EventKind.COMPLAINT, person, ident=number, raw=spam)
     scene.run()
     ann, eve, mal = (scene.event(ident) for ident in told.values())
-    assert (ann.counts, ann.weight) == (True, pytest.approx(NEWCOMER))
-    assert (eve.counts, eve.weight) == (True, pytest.approx(weight_of(0, 0, 1)))
+    assert [ann.counts, eve.counts] == [True, True]
+    assert [ann.weight, eve.weight] == pytest.approx([NEWCOMER, weight_of(0, 0, 1)])
     assert (mal.counts, mal.own, mal.rules) == (False, True, ("UNRELIABLE",)), (
         "their own list follows"
     )

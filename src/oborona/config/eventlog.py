@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
+from enum import StrEnum
 from typing import Annotated
 
 import msgspec
 from msgspec import Meta
+
+
+class PersonModelMode(StrEnum):
+    """What models of persons do."""
+
+    SHADOW = "shadow"
+    LIVE = "live"
 
 
 class EventLogSettings(msgspec.Struct, frozen=True, kw_only=True):
@@ -71,6 +79,13 @@ class EventLogSettings(msgspec.Struct, frozen=True, kw_only=True):
             "that somebody asks for (oborona eventlog pass).",
         ),
     ] = True
+    person_models: Annotated[
+        PersonModelMode,
+        Meta(
+            description="What models of persons do (oborona eventlog model). shadow: each pass over "
+            "a day writes down what they say. live: event rules see it, too, as person.score."
+        ),
+    ] = PersonModelMode.SHADOW
     late_minutes: Annotated[
         float,
         Meta(

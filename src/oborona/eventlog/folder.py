@@ -7,6 +7,7 @@
     LOG/history/counts/NAME.parquet
     LOG/revisions/1d/DATE.N.parquet        rows of a day that were given out again, by the pass N
     LOG/fraud_persons/DATE.parquet         persons who were caught on a day
+    LOG/person_scores/DATE.N.parquet       what a model said of the persons of a day, in the pass N
     LOG/aside/NAME.jsonl                   rows that can't be used, each with the reason
 
 A file whose name begins with a point is one that is being written.
@@ -45,9 +46,10 @@ class LogFolder:
         self._aside = self.path / "aside"
         self._revisions = self.path / "revisions" / "1d"
         self._persons = self.path / "fraud_persons"
+        self._scores = self.path / "person_scores"
         self._all = (
             *(self._stream, self._checked, self._keys, self._counts, self._aside),
-            *(self._revisions, self._persons),
+            *(self._revisions, self._persons, self._scores),
         )
         with _told(self.path):
             for folder in self._all:
@@ -110,6 +112,31 @@ class LogFolder:
         """Return where the persons are who were caught on a day."""
         return self._persons / (date + SUFFIX)
 
+    def person_scores(self, date: str, number: int) -> Path:
+        """Return where it is what a model said of persons, arguments as of `revisions`."""
+        return self._scores / f"{date}.{number}{SUFFIX}"
+
+    def keep_scores(self, date: str, number: int) -> None:
+        """Remove what a model said of a day in other passes than one.
+
+        Raises:
+            StoreError: it can't be removed.
+        """
+        with _told(self.path):
+            for path in self._scores.glob(f"{date}.*{SUFFIX}"):
+                if path != self.person_scores(date, number):
+                    path.unlink()
+
+    def last_scores(self) -> Path | None:
+        """Return what a model said last of persons; None where none has said anything.
+
+        Raises:
+            StoreError: the folder can't be read.
+        """
+        with _told(self.path):
+            found = [path for path in self._scores.iterdir() if not path.name.startswith(".")]
+            return max(found, key=_age, default=None)
+
     def sweep(self) -> None:
         """Remove what a process left that was killed while it wrote; nobody else may be writing.
 
@@ -141,7 +168,7 @@ class LogFolder:
         Raises:
             StoreError: it can't be removed.
         """
-        self._forget((self._revisions, self._persons), before)
+        self._forget((self._revisions, self._persons, self._scores), before)
 
     def _forget(self, folders: Iterable[Path], before: str) -> None:
         with _told(self.path):
@@ -149,6 +176,12 @@ class LogFolder:
                 for path in folder.iterdir():
                     if path.name < before:
                         path.unlink()
+
+
+def _age(path: Path) -> tuple[str, int]:
+    """Return what sorts files of days and passes."""
+    date, _, number = path.stem.partition(".")
+    return date, int(number)
 
 
 @contextmanager

@@ -27,6 +27,7 @@ from oborona.eventlog.keys import EventHasher
 from oborona.eventlog.log_metrics import status_of
 from oborona.eventlog.merge.merger import LogMerger
 from oborona.eventlog.merge.retention import LogRetention
+from oborona.eventlog.persons.scoring import PersonScoring
 from oborona.eventlog.policy_rules import PolicyRules
 from oborona.eventlog.schema import LogSchema
 from oborona.eventlog.thresholds import ThresholdRenewal
@@ -126,6 +127,11 @@ def root_folder(settings: Settings, state: Path) -> Path:
     return Path(settings.eventlog.folder or state / state_files.EVENT_LOGS)
 
 
+def model_path(state: Path, log: str) -> Path:
+    """Return where the model of the persons of a log is."""
+    return state / state_files.EVENT_LOG_MODELS / f"{log}.model"
+
+
 def schemas(settings: Settings) -> tuple[LogSchema, ...]:
     """Return the schemas of all logs, our own first.
 
@@ -176,12 +182,20 @@ def open_logs(
     def worked(schema: LogSchema, source: Callable[[LogFolder], LogStep]) -> WorkedLog:
         folder = LogFolder(root, schema.name)
         folder.sweep()
+        scoring = PersonScoring(
+            schema,
+            folder,
+            engine,
+            model_path(state, schema.name),
+            settings.eventlog.person_models,
+            clock=clock,
+        )
         checker = LogChecker(
             schema,
             folder,
             store,
             engine,
-            rules=lambda: rules.of(schema.name),
+            rules=lambda: scoring.of_last_day(rules.of(schema.name)),
             most=settings.eventlog.batch_tables,
             clock=clock,
             renewed=settings.eventlog.renew_thresholds,
@@ -203,6 +217,7 @@ def open_logs(
             engine,
             rules=lambda: rules.of_day(schema.name),
             work=work,
+            scoring=scoring,
             clock=clock,
             renewed=settings.eventlog.renew_thresholds,
             daily=settings.eventlog.daily_pass,

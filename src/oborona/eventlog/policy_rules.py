@@ -40,6 +40,7 @@ class EventRules(NamedTuple):
     live: tuple[str, ...] = ()  # those that a row shows
     needed: frozenset[str] = frozenset()  # facts that they name
     log: RuledLog | None = None
+    scores: ir.Table | None = None  # what a model says of persons, where rules may see it
 
     @property
     def shadow(self) -> tuple[str, ...]:
@@ -72,7 +73,14 @@ class EventRules(NamedTuple):
         past = day.semi_join(known.filter(known.person.notnull()), "person").mutate(
             id=ibis.literal(-1, "int64")
         )
-        return with_facts(known, self.log, self.persons_needed, history=past, thresholds=lines)
+        return with_facts(
+            known,
+            self.log,
+            self.persons_needed,
+            history=past,
+            thresholds=lines,
+            scores=self.scores,
+        )
 
 
 class PolicyRules:

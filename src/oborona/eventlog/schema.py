@@ -89,6 +89,7 @@ class LogSchema(msgspec.Struct, frozen=True, kw_only=True):
     thresholds: Mapping[str, float] = MappingProxyType({})  # by event
     threshold: float = DEFAULT_THRESHOLD  # of all others
     fraud: FraudLine = FraudLine()
+    outcomes: tuple[str, ...] = ()  # columns that verdicts on persons have a part in
 
     def __post_init__(self) -> None:
         names = [*STANDARD, RULES, *WORK, *(column.name for column in self.columns)]

@@ -84,6 +84,7 @@ def passed_day(one: PassedDay | None) -> dict[str, Any]:
     if one is None:
         return {}
     return {
+        "id": one.id,
         "date": one.date,
         "rows": one.rows,
         "marked": one.marked,

@@ -18,7 +18,9 @@ from rich.table import Table
 from oborona import state_files
 from oborona.atomic_file import write_atomically
 from oborona.cli.context import PATIENCE_S, CliContext, pass_cli_context
+from oborona.cli.duration import DurationParam
 from oborona.cli.model.final_status import quality_rows
+from oborona.cli.model.train_persons import train_persons
 from oborona.cli.output import echo
 from oborona.cli.sorted_mail import SortedMail, folder_mail, index_mail
 from oborona.cli.terminal import Terminal
@@ -31,6 +33,8 @@ from oborona.feedback.final.train import NotTrainable, TrainingResult, missing_p
 from oborona.policy.models.final.examples import FinalExample
 from oborona.policy.models.final.file import encode, version
 
+LOG_DAYS: Final = 30
+DAY_S: Final = 86_400.0
 FEEDBACK: Final = 0.2  # share of messages that people say a word about
 DELAY: Final = 100  # further messages, before they do
 
@@ -59,6 +63,18 @@ class ReplayOptions(NamedTuple):
         "they came."),
 )  # fmt: skip
 @click.option(
+    "--from-log",
+    "log",
+    metavar="LOG",
+    help="Train a model of the persons of an event log, from its checked days.",
+)
+@click.option(
+    "--since",
+    type=DurationParam(),
+    default=LOG_DAYS * DAY_S,
+    help="With --from-log: days of the last 30d, 12w; by default 30d.",
+)
+@click.option(
     "--shuffled",
     is_flag=True,
     help="In a random order, always the same: for mail of which the times say nothing.",
@@ -76,8 +92,9 @@ class ReplayOptions(NamedTuple):
     help="Further messages that come before they do.",
 )
 @click.option(
-    "--out", type=click.Path(path_type=Path, dir_okay=False), default=Path(state_files.FINAL_MODEL), show_default=True,
-    help="The model; `oborona model final install` puts it in force.",
+    "--out", type=click.Path(path_type=Path, dir_okay=False),
+    help=("The model; `oborona model final install` puts it in force. By default final.model, or "
+        "LOG.model."),
 )  # fmt: skip
 @click.option(
     "--report", "page", type=click.Path(path_type=Path, dir_okay=False), default=Path("final.html"), show_default=True,
@@ -94,20 +111,31 @@ def train_(
     /,
     folder: Path | None,
     index: Path | None,
-    out: Path,
+    log: str | None,
+    since: float,
+    out: Path | None,
     page: Path,
     **how: Any,
 ) -> None:
     """Train the final model from sorted mail, and measure it on mail that it was not trained on.
 
+    With --from-log it is a model of persons instead, which scores those of an event log.
+
     Each message is scanned under the policy in force, in the order in which it came, with counters
     and a content model that know of it what they would have known then. Nothing of the site is read
     but its policy and signatures, and nothing is changed.
     """
-    if (folder is None) is (index is None):
-        raise click.UsageError("name a folder by --from, or an index by --index")
+    if [folder, index, log].count(None) != 2:
+        raise click.UsageError(
+            "name a folder by --from, an index by --index, or a log by --from-log"
+        )
     if lacks := missing_packages():
         raise NotTrainable(lacks)
+    if log is not None:
+        with _progress() as step:
+            train_persons(context, log, since, out or Path(f"{log}.model"), step)
+        return
+    out = out or Path(state_files.FINAL_MODEL)
     asked_for = ReplayOptions(**how)
     sources = (
         folder_mail(folder)

@@ -9,6 +9,7 @@
     threshold      of each day, event by event
     day_pass       whole days that were gone over, each with what came of it
     day_request    days that somebody asked for
+    person_word    what an admin says of persons
     fraud_person   who was caught on which day
     merge          what was appended to the tables by event time, each time in one commit
 
@@ -164,6 +165,16 @@ MIGRATIONS: Final = (
             events INTEGER NOT NULL,   -- rows of the day
             marked INTEGER NOT NULL,   -- those that a rule marked
             PRIMARY KEY (log, date, person)
+        ) WITHOUT ROWID
+        """,
+        """
+        CREATE TABLE person_word (
+            log TEXT NOT NULL,
+            person INTEGER NOT NULL,   -- keyed hash
+            fraud INTEGER NOT NULL,    -- 1; 0 = good
+            why TEXT NOT NULL,
+            time REAL NOT NULL,        -- Unix seconds
+            PRIMARY KEY (log, person)
         ) WITHOUT ROWID
         """,
         "CREATE INDEX fraud_person_person ON fraud_person (person, date)",

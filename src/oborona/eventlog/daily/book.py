@@ -190,6 +190,17 @@ class DayPassBook:
             )
         ]
 
+    def days_of(self, person: int) -> dict[str, CaughtDay]:
+        """Return the days on which a person was caught."""
+        return {
+            date: CaughtDay(person=person, events=events, marked=marked)
+            for date, events, marked in self._store.rows(
+                "SELECT date, events, marked FROM fraud_person WHERE log = ? AND person = ?"
+                " ORDER BY date",
+                (self._log, person),
+            )
+        }
+
     def forget(self, before: str) -> None:
         """Forget passes over days that are removed."""
         with self._store.transaction() as db:

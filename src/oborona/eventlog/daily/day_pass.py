@@ -39,6 +39,7 @@ from oborona.eventlog.folder import LogFolder
 from oborona.eventlog.log_metrics import count_pass
 from oborona.eventlog.merge.book import MergeBook
 from oborona.eventlog.periods import DAY
+from oborona.eventlog.persons.scoring import PersonScoring
 from oborona.eventlog.policy_rules import EventRules
 from oborona.eventlog.schema import RULES, LogSchema
 from oborona.eventlog.slots import DAY_S
@@ -73,6 +74,7 @@ class DayPass:
         engine: what computes.
         rules: gives those of the policy over whole days.
         work: folder of files that are needed meanwhile.
+        scoring: of persons.
         clock: Unix seconds.
         renewed: thresholds that were made anew hold; else those that the log declares.
         daily: each day is gone over; else those that somebody asks for.
@@ -87,6 +89,7 @@ class DayPass:
         *,
         rules: Callable[[], EventRules],
         work: Path,
+        scoring: PersonScoring,
         clock: Callable[[], float],
         renewed: bool = True,
         daily: bool = True,
@@ -101,7 +104,8 @@ class DayPass:
         self._book = DayPassBook(store, schema.name)
         self._merged = MergeBook(store, schema.name, DAY.name)
         self._delivered = DeliveredTable(folder.delivered(DAY.name), DAY.column)
-        self._day = JudgedDay(schema, engine, work)
+        self._scoring = scoring
+        self._day = JudgedDay(schema, engine, work, scoring)
         self._rests_until = float("-inf")
 
     def step(self) -> bool:
@@ -132,8 +136,9 @@ class DayPass:
         if one is None:
             return None
         changed = self._delivered.last(REVISION) >= one.id
-        if one.rules != self._rules().version and not changed:
+        if one.rules != self._version() and not changed:
             self._folder.revisions(one.date, one.id).unlink(missing_ok=True)
+            self._folder.person_scores(one.date, one.id).unlink(missing_ok=True)
             self._book.drop(one)
             return None
         if one.tries >= MOST_TRIES:
@@ -161,7 +166,7 @@ class DayPass:
             PassedDay(
                 id=0,
                 date=date,
-                rules=self._rules().version,
+                rules=self._version(),
                 thresholds=self._thresholds(date),
                 rows=rows,
                 begun=self._clock(),
@@ -191,6 +196,12 @@ class DayPass:
         today = DAY.slot(now - LATE_S)
         return before.rows != rows and DAY.slot(before.begun - LATE_S) != today
 
+    def _version(self) -> str:
+        """Return the version of all that judges: the rules, and the model of persons."""
+        rules = self._rules()
+        model = self._scoring.model(rules)
+        return rules.version if model is None else f"{rules.version} model {model.version}"
+
     def _thresholds(self, date: str) -> dict[str, float]:
         declared = {**self._schema.thresholds, OTHERS: self._schema.threshold}
         book = ThresholdBook(self._store, self._schema.name)
@@ -214,6 +225,7 @@ class DayPass:
         now = self._clock()
         kept = DAY.slot(now - PERSONS_DAYS * DAY_S)
         self._book.finish(one, persons, now, time.process_time() - began, kept)
+        self._folder.keep_scores(one.date, one.id)
         count_pass(self._schema.name, one.revised, len(persons))
         event(
             _log,
@@ -235,7 +247,8 @@ class DayPass:
                 f"{before.checksum}; its tables gave {given.rows} with {given.checksum}"
             )
         files = self._delivered.files(one.date)
-        findings = self._day.compute(files, self._rules(), one.thresholds)
+        rules = self._rules()
+        findings = self._day.compute(files, rules, one.thresholds, self._scoring.model(rules))
         revised, change, marked, fired = [self._revisions().empty_table()], 0, 0, Counter[str]()
         for was, now in self._day.pieces():
             other = pc.not_equal(
@@ -254,6 +267,8 @@ class DayPass:
             fired.update(counts)
         rows = pa.concat_tables(revised)
         write_table(self._folder.revisions(one.date, one.id), rows)
+        if findings.scores is not None:
+            write_table(self._folder.person_scores(one.date, one.id), findings.scores)
         write_table(self._folder.fraud_persons(one.date), _persons(findings.persons))
         return msgspec.structs.replace(
             one,

@@ -22,6 +22,8 @@ from oborona.eventlog.daily.verdict import (
     offending,
 )
 from oborona.eventlog.engine import LocalEngine
+from oborona.eventlog.persons.model import PersonModel
+from oborona.eventlog.persons.scoring import PersonScoring
 from oborona.eventlog.policy_rules import EventRules
 from oborona.eventlog.schema import RULES, LogSchema
 from oborona.eventlog.tables.parquet import ROW_GROUP
@@ -36,6 +38,7 @@ class DayFindings(NamedTuple):
 
     persons: list[FraudPerson]  # who were caught, by their hashes
     shadow: Mapping[str, int]  # rows that rules in shadow mode would mark, as `status` names them
+    scores: pa.Table | None  # what a model says of persons; None = there is none
 
 
 class JudgedDay:
@@ -45,9 +48,13 @@ class JudgedDay:
         schema: of the log.
         engine: what computes.
         work: folder of files that are needed meanwhile.
+        scoring: of persons.
     """
 
-    def __init__(self, schema: LogSchema, engine: LocalEngine, work: Path) -> None:
+    def __init__(
+        self, schema: LogSchema, engine: LocalEngine, work: Path, scoring: PersonScoring
+    ) -> None:
+        self._scoring = scoring
         self._schema = schema
         self._engine = engine
         self._placed, self._judged, self._final = (
@@ -56,7 +63,11 @@ class JudgedDay:
         self.columns = schema.arrow.append(pa.field(RULES, RULE_LISTS, nullable=False))
 
     def compute(
-        self, files: Collection[str], rules: EventRules, thresholds: Mapping[str, float]
+        self,
+        files: Collection[str],
+        rules: EventRules,
+        thresholds: Mapping[str, float],
+        model: PersonModel | None,
     ) -> DayFindings:
         """Judge rows; `pieces` gives them back.
 
@@ -64,6 +75,7 @@ class JudgedDay:
             files: Parquet files of the day, as they were given out.
             rules: of the policy, over whole days.
             thresholds: by event; `OTHERS`.
+            model: of persons; None = there is none.
 
         Raises:
             EngineMemoryError: the memory does not suffice.
@@ -73,6 +85,10 @@ class JudgedDay:
         rows = engine.files("day_rows", [Path(file) for file in sorted(files)], self.columns)
         engine.write(day.placed_rows(rows), self._placed)
         placed = engine.files("day_placed", [self._placed], self.columns)
+        scores = None
+        if model is not None:
+            scores = self._scoring.of_day(model, rules, placed)
+            rules = self._scoring.heeding(rules, scores)
         known = dict(thresholds)
         threshold = known.pop(OTHERS)
         fired = fired_rules(
@@ -105,7 +121,7 @@ class JudgedDay:
         for kind in kinds:
             for name in names_in(kind["names_shadow"]):
                 shadow[f"{name}{SHADOW}"] += kind["rows"]
-        return DayFindings(fraud_persons(counts, found), dict(sorted(shadow.items())))
+        return DayFindings(fraud_persons(counts, found), dict(sorted(shadow.items())), scores)
 
     def pieces(self) -> Iterator[tuple[pa.Table, pa.Table]]:
         """Yield the rows, as they were given out and as they are from now on, some at a time."""

@@ -25,6 +25,7 @@ SCHEMA: Final = LogSchema(
         LogColumn("reasons", ColumnKind.TEXT),  # antifraud rules of feedback, blanks between them
     ),
     thresholds={"complaint": 100.0, "pardon": 100.0},
+    outcomes=("believed", "weight", "reasons"),  # who was caught is believed less
 )
 
 

@@ -18,11 +18,13 @@ from operator import add, or_
 from typing import Final
 
 import ibis
+import ibis.expr.operations as ops
 import ibis.expr.types as ir
 
 from oborona.eventlog.rules.columns import RULES, LogColumns, TableEngine, table_schema
 from oborona.eventlog.rules.cost import MAX_SIZE, written_size
 from oborona.eventlog.rules.emit import TableEmitter
+from oborona.policy.event_logs import RuledLog
 from oborona.policy.event_rules import LogRules
 from oborona.policy.expression.check import ExpressionChecker
 from oborona.policy.expression.fault import ExpressionFault
@@ -130,6 +132,20 @@ def live_names(rules: LogRules) -> tuple[str, ...]:
 def needed_facts(rules: LogRules) -> frozenset[str]:
     """Return the facts that the rules that are on name, as rules write them."""
     return rules.compiled.named[Stage.CONNECT]
+
+
+def columns_named(columns: Mapping[str, RuleColumn], log: RuledLog) -> dict[str, frozenset[str]]:
+    """Return which columns of a table each rule looks at, those of rules that it asks for, too.
+
+    Args:
+        columns: of `compile_rules`.
+        log: their log.
+    """
+    rows = ibis.table(table_schema(log, log.schema()), name="rows")
+    return {
+        name: frozenset(field.name for field in column(rows).op().find(ops.Field))
+        for name, column in columns.items()
+    }
 
 
 def with_rules(

@@ -99,6 +99,12 @@ def kinds_of_persons(judged: ir.Table, persons: ir.Table) -> ir.Table:
     )
 
 
+def names_of_persons(rows: ir.Table) -> ir.Table:
+    """Return how many `rows` each `person` has of each `names_before`."""
+    known = rows.filter(rows.person.notnull())
+    return known.group_by("person", "names_before").agg(rows=known.count())
+
+
 def final_rows(rows: ir.Table, judged: ir.Table, persons: ir.Table, meanings: ir.Table) -> ir.Table:
     """Return the rows of the day with the rules that they have from now on.
 

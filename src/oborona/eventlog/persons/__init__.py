@@ -1,0 +1,1 @@
+"""A model of persons: what it is told of each, what it is trained on, and what it says."""
