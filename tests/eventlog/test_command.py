@@ -72,6 +72,14 @@ def site(tmp_path: Path) -> Path:
     return tmp_path
 
 
+@pytest.fixture
+def calm_site(site: Path) -> Path:
+    """The same, of which our own logs have no past."""
+    settings = site / "oborona.toml"
+    settings.write_text(settings.read_text().replace("back_hours = 1", "back_hours = 0"))
+    return site
+
+
 def oborona(site: Path, *words: str) -> Result:
     """Run a command."""
     return CliRunner().invoke(main, ["--config", str(site / "oborona.toml"), "eventlog", *words])
@@ -209,7 +217,7 @@ def until(there: Callable[[], bool], patience_s: float = 60.0) -> None:
         time.sleep(0.1)
 
 
-def test_a_day_is_gone_over_by_hand(site: Path) -> None:
+def test_a_day_is_gone_over_by_hand(calm_site: Path) -> None:
     lines = [
         {
             "click": str(n),
@@ -221,20 +229,20 @@ def test_a_day_is_gone_over_by_hand(site: Path) -> None:
         for n in range(10)
     ]
     lines.append(lines[0] | {"click": "again", "at": "2026-01-02T09:59:00"})
-    dropped = site / "clicks/2026-01-02T10:05.jsonl"
+    dropped = calm_site / "clicks/2026-01-02T10:05.jsonl"
     dropped.write_text("".join(json.dumps(line) + "\n" for line in lines[:10]))
-    (site / "clicks/2026-01-02T10:10.jsonl").write_text(json.dumps(lines[10]) + "\n")
-    for path in (site / "clicks").iterdir():
+    (calm_site / "clicks/2026-01-02T10:10.jsonl").write_text(json.dumps(lines[10]) + "\n")
+    for path in (calm_site / "clicks").iterdir():
         os.utime(path, (0, 0))
-    assert oborona(site, "run", "--once").exit_code == 0
-    asked = oborona(site, "pass", "clicks", "--day", "2026-01-02", "--json")
+    assert oborona(calm_site, "run", "--once").exit_code == 0
+    asked = oborona(calm_site, "pass", "clicks", "--day", "2026-01-02", "--json")
     assert asked.exit_code == 0, asked.output
     found = json.loads(asked.output)
     assert (found["rows"], found["revised"], found["fired"]) == (11, 1, {"DUPLICATE": 1})
     assert (found["persons"], found["caught"], found["why"]) == (0, [], "")
-    told = oborona(site, "pass", "clicks", "--day", "2026-01-02")
+    told = oborona(calm_site, "pass", "clicks", "--day", "2026-01-02")
     assert "11 rows, 1 marked, 0 given out again, 0 persons caught" in told.output
-    assert "0 of 11 rows given out again" in oborona(site, "status").output
+    assert "0 of 11 rows given out again" in oborona(calm_site, "status").output
 
 
 @pytest.mark.parametrize(
@@ -246,23 +254,25 @@ def test_a_day_is_gone_over_by_hand(site: Path) -> None:
         (("shows",), "there is no event log 'shows'"),
     ],
 )
-def test_a_day_that_is_none_is_refused(site: Path, words: tuple[str, ...], told: str) -> None:
-    assert oborona(site, "run", "--once").exit_code == 0
-    refused = oborona(site, "pass", *words)
+def test_a_day_that_is_none_is_refused(calm_site: Path, words: tuple[str, ...], told: str) -> None:
+    assert oborona(calm_site, "run", "--once").exit_code == 0
+    refused = oborona(calm_site, "pass", *words)
     assert refused.exit_code != 0
     assert told in refused.output + str(refused.exception)
 
 
-def test_a_process_that_runs_is_asked_to_go_over_a_day(site: Path) -> None:
-    (site / "clicks/2026-01-02T10:05.jsonl").write_text(
+def test_a_process_that_runs_is_asked_to_go_over_a_day(calm_site: Path) -> None:
+    dropped = calm_site / "clicks/2026-01-02T10:05.jsonl"
+    dropped.write_text(
         '{"click": "1", "at": "2026-01-02T10:00:00", "action": "show", "user": "a", "page": "b"}\n'
     )
-    assert oborona(site, "run", "--once").exit_code == 0
-    with lock.hold(site / "state" / state_files.EVENT_LOG_LOCK, "oborona eventlog run"):
-        asked = oborona(site, "pass", "clicks", "--day", "2026-01-02")
+    os.utime(dropped, (0, 0))
+    assert oborona(calm_site, "run", "--once").exit_code == 0
+    with lock.hold(calm_site / "state" / state_files.EVENT_LOG_LOCK, "oborona eventlog run"):
+        asked = oborona(calm_site, "pass", "clicks", "--day", "2026-01-02")
     assert "was asked to go over 2026-01-02" in asked.output
-    assert oborona(site, "run", "--once").exit_code == 0
-    assert "2026-01-02: 0 of 1 rows given out again" in oborona(site, "status").output
+    assert oborona(calm_site, "run", "--once").exit_code == 0
+    assert "2026-01-02: 0 of 1 rows given out again" in oborona(calm_site, "status").output
 
 
 CLICKS_RULES = """
@@ -274,12 +284,14 @@ events  = ["click", "show"]
 
 
 @pytest.mark.slow
-def test_a_model_of_persons_is_trained_installed_and_asked(site: Path) -> None:
-    settings = (site / "oborona.toml").read_text()
-    (site / "oborona.toml").write_text(settings.replace("[paths]", '[paths]\npolicy = "policy.d"'))
-    (site / "policy.d").mkdir()
-    (site / "policy.d/50-events.toml").write_text(CLICKS_RULES)
-    declared = site / "eventlog.d/clicks.toml"
+def test_a_model_of_persons_is_trained_installed_and_asked(calm_site: Path) -> None:
+    settings = (calm_site / "oborona.toml").read_text()
+    (calm_site / "oborona.toml").write_text(
+        settings.replace("[paths]", '[paths]\npolicy = "policy.d"')
+    )
+    (calm_site / "policy.d").mkdir()
+    (calm_site / "policy.d/50-events.toml").write_text(CLICKS_RULES)
+    declared = calm_site / "eventlog.d/clicks.toml"
     declared.write_text(declared.read_text().replace("click = 2", "click = 20"))
     today = time.time() // 86_400 * 86_400
     lines = [
@@ -307,48 +319,53 @@ def test_a_model_of_persons_is_trained_installed_and_asked(site: Path) -> None:
     ]
     for day in range(6, 0, -1):
         start = today - day * 86_400
-        dropped = site / f"clicks/{slot_name(int(start) + 86_100)}.jsonl"
+        dropped = calm_site / f"clicks/{slot_name(int(start) + 86_100)}.jsonl"
         some = [line for line in lines if start <= float(str(line["at"])) < start + 86_400]
         dropped.write_text("".join(json.dumps(line) + "\n" for line in some))
         os.utime(dropped, (0, 0))
-    assert oborona(site, "run", "--once").exit_code == 0
-    model = site / "clicks.model"
-    config = ["--config", str(site / "oborona.toml")]
+    assert oborona(calm_site, "run", "--once").exit_code == 0
+    model = calm_site / "clicks.model"
+    config = ["--config", str(calm_site / "oborona.toml")]
     words = ["model", "train", "--from-log", "clicks", "--out", str(model)]
     trained = CliRunner().invoke(main, [*config, *words])
     assert trained.exit_code == 0, trained.output
     assert "150 caught, 180 good" in trained.output
-    assert "no model of persons" in oborona(site, "model", "status", "clicks").output
-    refused = oborona(site, "model", "install", "feedback", str(model))
+    assert "no model of persons" in oborona(calm_site, "model", "status", "clicks").output
+    refused = oborona(calm_site, "model", "install", "feedback", str(model))
     assert "a model of another log" in refused.output + str(refused.exception)
-    assert "is installed, shadow" in oborona(site, "model", "install", "clicks", str(model)).output
-    assert "on days that came later" in oborona(site, "model", "status", "clicks").output
+    assert (
+        "is installed, shadow"
+        in oborona(calm_site, "model", "install", "clicks", str(model)).output
+    )
+    assert "on days that came later" in oborona(calm_site, "model", "status", "clicks").output
     day = time.strftime("%Y-%m-%d", time.gmtime(today - 86_400))
-    passed = json.loads(oborona(site, "pass", "clicks", "--day", day, "--json").output)
+    passed = json.loads(oborona(calm_site, "pass", "clicks", "--day", day, "--json").output)
     assert passed["persons"] == 25
-    scores = site / f"state/eventlog/clicks/person_scores/{day}.{passed['id']}.parquet"
+    scores = calm_site / f"state/eventlog/clicks/person_scores/{day}.{passed['id']}.parquet"
     assert pq.read_table(scores).num_rows == 55
-    robot = str(passed["caught"][0]["person"])
-    said = oborona(site, "person", "clicks", "--good", "--why", "a test", "--", robot)
+    who = str(passed["caught"][0]["person"])
+    said = oborona(calm_site, "person", "clicks", "--good", "--why", "a test", "--", who)
     assert "good, says an admin a test" in said.output
     assert f"caught on {day}: 25 of 25 rows marked" in said.output
     assert (
-        json.loads(oborona(site, "person", "clicks", "--json", "--", robot).output)["word"]["fraud"]
+        json.loads(oborona(calm_site, "person", "clicks", "--json", "--", who).output)["word"][
+            "fraud"
+        ]
         is False
     )
-    assert "no admin" in oborona(site, "person", "clicks", "--take-back", "--", robot).output
-    again = oborona(site, "person", "clicks", "--take-back", "--", robot)
+    assert "no admin" in oborona(calm_site, "person", "clicks", "--take-back", "--", who).output
+    again = oborona(calm_site, "person", "clicks", "--take-back", "--", who)
     assert "nothing was said" in again.output
-    assert "no admin" in oborona(site, "person", "feedback", "Anna@example.org").output
-    assert oborona(site, "model", "remove", "clicks").exit_code == 0
-    assert oborona(site, "model", "remove", "clicks").exit_code != 0
+    assert "no admin" in oborona(calm_site, "person", "feedback", "Anna@example.org").output
+    assert oborona(calm_site, "model", "remove", "clicks").exit_code == 0
+    assert oborona(calm_site, "model", "remove", "clicks").exit_code != 0
 
 
-def test_training_takes_one_source(site: Path) -> None:
-    config = ["--config", str(site / "oborona.toml")]
-    both = ["model", "train", "--from-log", "clicks", "--from", str(site)]
+def test_training_takes_one_source(calm_site: Path) -> None:
+    config = ["--config", str(calm_site / "oborona.toml")]
+    both = ["model", "train", "--from-log", "clicks", "--from", str(calm_site)]
     refused = CliRunner().invoke(main, [*config, *both])
     assert "name a folder by --from, an index by --index, or a log by --from-log" in refused.output
-    assert oborona(site, "run", "--once").exit_code == 0
+    assert oborona(calm_site, "run", "--once").exit_code == 0
     none = CliRunner().invoke(main, [*config, "model", "train", "--from-log", "clicks"])
     assert "no [[event_log]] of the policy declares CLICKS" in none.output + str(none.exception)

@@ -20,7 +20,7 @@ from oborona.eventlog.daily.judged_day import JudgedDay
 from oborona.eventlog.daily.verdict import FRAUD_PERSON, is_caught
 from oborona.eventlog.log_metrics import PERSONS, REVISED
 from oborona.eventlog.periods import DAY
-from oborona.eventlog.persons.scoring import PersonScoring
+from oborona.eventlog.persons.person_scores import PersonScores
 from oborona.eventlog.policy_rules import EventRules, PolicyRules
 from oborona.eventlog.schema import FraudLine
 from oborona.eventlog.slots import DAY_S, SLOT_S, slot_name
@@ -53,13 +53,13 @@ class PassedLog(MergedLog):
         self.book = DayPassBook(log.store, "clicks")
         self._work, self._rules = tmp_path / "work", rules
         self.model = tmp_path / "clicks.model"
-        self.scoring = self.scoring_of(PersonModelMode.SHADOW)
+        self.scores = self.scores_of(PersonModelMode.SHADOW)
         self.passes = self.begun()
 
-    def scoring_of(self, mode: PersonModelMode) -> PersonScoring:
+    def scores_of(self, mode: PersonModelMode) -> PersonScores:
         """Return what a model says of persons, if there is one."""
         log = self.log
-        return PersonScoring(
+        return PersonScores(
             CLICKS, log.folder, log.engine, self.model, mode, clock=lambda: self.now
         )
 
@@ -72,7 +72,7 @@ class PassedLog(MergedLog):
             self.log.engine,
             rules=self._rules,
             work=self._work,
-            scoring=self.scoring,
+            scores=self.scores,
             clock=lambda: self.now,
             daily=daily,
         )
@@ -462,3 +462,20 @@ def test_hostile_rows_are_judged_as_others(passed: PassedLog) -> None:
     again = [one["rules"] for one in rows.to_pylist() if one["id"] == 2]
     assert sorted(again) == [[], ["DUPLICATE"]]
     assert day.last(REVISION) == 0, "nothing was to be given out again"
+
+
+def test_a_book_that_was_begun_anew_judges_days_all_the_same(passed: PassedLog) -> None:
+    passed.deliver([row(1, 10, 7, key=5), row(2, 9, 7, key=5)], [row(3, 8, 7, key=5)])
+    day = passed.delivered(DAY)
+    rows = day.rows(day.files(DATE))
+    assert rows is not None
+    # an earlier book has come to pass 30
+    day.replace(30, DATE, rows.append_column("date", pa.array([DATE] * 3, pa.string())), REVISION)
+    passed.now = DUE
+    assert passed.go_over() == 1
+    done = passed.book.last(DATE)
+    assert done is not None
+    assert (done.id, done.revised, done.why) == (1, 1, "")
+    assert passed.given_out() == {1: ["DUPLICATE"], 2: ["DUPLICATE"], 3: []}
+    passed.book.request(DATE)
+    assert passed.go_over() == 1, "and what it changed is known"

@@ -82,7 +82,7 @@ def small_files(state: Path) -> dict[str, bytes]:
     return {
         name: octets
         for name, octets in tree(state / "logs").items()
-        if "/30min/" not in name and "/1d/" not in name
+        if "/checked/30min/" not in name and "/checked/1d/" not in name
     }
 
 
@@ -95,4 +95,5 @@ def test_killed_at_any_moment_each_row_is_delivered_once(tmp_path: Path) -> None
     wanted = delivered(calm)
     assert {name: len(rows) for name, rows in wanted.items()} == {"30min": ROWS, "1d": ROWS}
     assert delivered(state) == wanted
+    assert any("revisions/1d" in name for name in small_files(calm)), "the day was gone over"
     assert small_files(state) == small_files(calm)

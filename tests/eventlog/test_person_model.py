@@ -212,7 +212,7 @@ def test_live_rules_see_it_in_passes_and_in_later_batches(
     modelled: ModelledLog, octets: bytes
 ) -> None:
     modelled.model.write_bytes(octets)
-    modelled.scoring = modelled.scoring_of(PersonModelMode.LIVE)
+    modelled.scores = modelled.scores_of(PersonModelMode.LIVE)
     modelled.passes = modelled.begun()
     date = slot_name(MIDNIGHT + (DAYS - 1) * DAY_S)[:10]
     modelled.now = MIDNIGHT + DAYS * DAY_S + LATE_S + 60
@@ -224,7 +224,7 @@ def test_live_rules_see_it_in_passes_and_in_later_batches(
     assert done.fired["SUSPECT"] == ROBOTS * 25
     of_day = modelled.log.folder.person_scores(date, 1).parent.glob(f"{date}.*")
     assert list(of_day) == [modelled.log.folder.person_scores(date, done.id)], "the last one alone"
-    rules = modelled.scoring.of_last_day(modelled.rules)
+    rules = modelled.scores.of_last_day(modelled.rules)
     assert rules.version == f"{modelled.rules.version} scores {date}.{done.id}"
     modelled.log.checker._asked = lambda: rules
     name = slot_name(MIDNIGHT + DAYS * DAY_S + 7 * SLOT_S)
@@ -236,7 +236,7 @@ def test_live_rules_see_it_in_passes_and_in_later_batches(
     modelled.give({name: clicks})
     assert [("SUSPECT" in fired) for fired in modelled.log.rules(name)] == [True, False, False]
     modelled.now += 8 * DAY_S
-    assert modelled.scoring.of_last_day(modelled.rules) is modelled.rules, "too old"
+    assert modelled.scores.of_last_day(modelled.rules) is modelled.rules, "too old"
 
 
 @pytest.mark.parametrize("fault", ["cut", "changed", "empty", "of messages"])
@@ -251,17 +251,17 @@ def test_a_broken_model_says_nothing_and_is_told(
     modelled.model.write_bytes(broken)
     with pytest.raises(BrokenModel):
         read_model(modelled.model, modelled.names)
-    scoring = modelled.scoring_of(PersonModelMode.LIVE)
-    assert [scoring.model(modelled.rules) for _ in range(2)] == [None, None]
+    scores = modelled.scores_of(PersonModelMode.LIVE)
+    assert [scores.model(modelled.rules) for _ in range(2)] == [None, None]
     assert len([one for one in caplog.records if "says nothing" in one.message]) == 1
 
 
 def test_a_log_that_no_policy_declares_has_no_model(modelled: ModelledLog, octets: bytes) -> None:
     modelled.model.write_bytes(octets)
-    scoring = modelled.scoring_of(PersonModelMode.LIVE)
-    assert scoring.model(EventRules("none")) is None
+    scores = modelled.scores_of(PersonModelMode.LIVE)
+    assert scores.model(EventRules("none")) is None
     modelled.model.unlink()
-    assert scoring.model(modelled.rules) is None
+    assert scores.model(modelled.rules) is None
 
 
 def test_too_few_persons_are_refused(modelled: ModelledLog) -> None:

@@ -22,8 +22,8 @@ from oborona.feedback.antifraud.standing import LEAST, is_proven, weight_of
 from oborona.feedback.events.model import EventChannel, EventKind
 from oborona.feedback.label import LabelKind
 from oborona.feedback.processing.campaign_review import LOOK_S
-from tests.feedback.processing.scene import NOW, Scene
-from tests.feedback.words import letter
+from tests.feedback.processing.scene import Scene
+from tests.feedback.words import NOW, letter
 
 HASHER = EventHasher(b"a key of tests, no site's")
 DAY = 86_400

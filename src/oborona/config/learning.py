@@ -47,8 +47,8 @@ class LearningSettings(msgspec.Struct, frozen=True, kw_only=True):
     heed_event_logs: Annotated[
         bool,
         Meta(
-            description="Whether a person whom event logs caught is believed less for a month (the "
-            "checked event log). Off is the hand brake.",
+            description="Whether the reports of a person whom event logs caught weigh less for a "
+            "month (the checked event log). Off is the hand brake.",
         ),
     ] = True
     retention_days: Annotated[

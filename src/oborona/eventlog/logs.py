@@ -27,7 +27,7 @@ from oborona.eventlog.keys import EventHasher
 from oborona.eventlog.log_metrics import status_of
 from oborona.eventlog.merge.merger import LogMerger
 from oborona.eventlog.merge.retention import LogRetention
-from oborona.eventlog.persons.scoring import PersonScoring
+from oborona.eventlog.persons.person_scores import PersonScores
 from oborona.eventlog.policy_rules import PolicyRules
 from oborona.eventlog.schema import LogSchema
 from oborona.eventlog.thresholds import ThresholdRenewal
@@ -182,7 +182,7 @@ def open_logs(
     def worked(schema: LogSchema, source: Callable[[LogFolder], LogStep]) -> WorkedLog:
         folder = LogFolder(root, schema.name)
         folder.sweep()
-        scoring = PersonScoring(
+        scores = PersonScores(
             schema,
             folder,
             engine,
@@ -195,7 +195,7 @@ def open_logs(
             folder,
             store,
             engine,
-            rules=lambda: scoring.of_last_day(rules.of(schema.name)),
+            rules=lambda: scores.of_last_day(rules.of(schema.name)),
             most=settings.eventlog.batch_tables,
             clock=clock,
             renewed=settings.eventlog.renew_thresholds,
@@ -217,7 +217,7 @@ def open_logs(
             engine,
             rules=lambda: rules.of_day(schema.name),
             work=work,
-            scoring=scoring,
+            scores=scores,
             clock=clock,
             renewed=settings.eventlog.renew_thresholds,
             daily=settings.eventlog.daily_pass,

@@ -139,7 +139,7 @@ MIGRATIONS: Final = (
             rows INTEGER NOT NULL,     -- that the day had; -1 = it was written anew since
             begun REAL NOT NULL,       -- Unix seconds
             tries INTEGER NOT NULL DEFAULT 0, -- how often it was begun again
-            change TEXT NOT NULL DEFAULT '0', -- of the day's checksum, 16 hexadecimal digits
+            change TEXT NOT NULL DEFAULT '', -- of the day's checksum, as digits; empty = not judged yet
             revised INTEGER NOT NULL DEFAULT 0, -- rows that were given out again
             marked INTEGER NOT NULL DEFAULT 0,  -- rows that have a rule now
             persons INTEGER NOT NULL DEFAULT 0, -- who were caught

@@ -32,7 +32,7 @@ class PassedDay(msgspec.Struct, frozen=True, kw_only=True):
     rows: int  # that the day had; -1: it was written anew since
     begun: float  # Unix seconds
     tries: int = 0  # how often it was begun again
-    change: str = "0"  # of the day's checksum, as digits
+    change: str = ""  # of the day's checksum, as digits; empty: it is not judged yet
     revised: int = 0  # rows that were given out again
     marked: int = 0  # rows that have a rule now
     persons: int = 0  # who were caught
@@ -174,7 +174,7 @@ class DayPassBook:
         """
         with self._store.transaction() as db:
             db.execute(
-                "UPDATE day_pass SET why = ?, change = CASE WHEN ? THEN change ELSE '0' END"
+                "UPDATE day_pass SET why = ?, change = CASE WHEN ? THEN change ELSE '' END"
                 " WHERE id = ?",
                 (why, changed, one.id),
             )

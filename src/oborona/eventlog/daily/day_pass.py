@@ -39,7 +39,7 @@ from oborona.eventlog.folder import LogFolder
 from oborona.eventlog.log_metrics import count_pass
 from oborona.eventlog.merge.book import MergeBook
 from oborona.eventlog.periods import DAY
-from oborona.eventlog.persons.scoring import PersonScoring
+from oborona.eventlog.persons.person_scores import PersonScores
 from oborona.eventlog.policy_rules import EventRules
 from oborona.eventlog.schema import RULES, LogSchema
 from oborona.eventlog.slots import DAY_S
@@ -74,7 +74,7 @@ class DayPass:
         engine: what computes.
         rules: gives those of the policy over whole days.
         work: folder of files that are needed meanwhile.
-        scoring: of persons.
+        scores: of persons.
         clock: Unix seconds.
         renewed: thresholds that were made anew hold; else those that the log declares.
         daily: each day is gone over; else those that somebody asks for.
@@ -89,7 +89,7 @@ class DayPass:
         *,
         rules: Callable[[], EventRules],
         work: Path,
-        scoring: PersonScoring,
+        scores: PersonScores,
         clock: Callable[[], float],
         renewed: bool = True,
         daily: bool = True,
@@ -104,8 +104,8 @@ class DayPass:
         self._book = DayPassBook(store, schema.name)
         self._merged = MergeBook(store, schema.name, DAY.name)
         self._delivered = DeliveredTable(folder.delivered(DAY.name), DAY.column)
-        self._scoring = scoring
-        self._day = JudgedDay(schema, engine, work, scoring)
+        self._scores = scores
+        self._day = JudgedDay(schema, engine, work, scores)
         self._rests_until = float("-inf")
 
     def step(self) -> bool:
@@ -135,7 +135,7 @@ class DayPass:
         one = self._book.unfinished()
         if one is None:
             return None
-        changed = self._delivered.last(REVISION) >= one.id
+        changed = self._is_given_out(one)
         if one.rules != self._version() and not changed:
             self._folder.revisions(one.date, one.id).unlink(missing_ok=True)
             self._folder.person_scores(one.date, one.id).unlink(missing_ok=True)
@@ -199,7 +199,7 @@ class DayPass:
     def _version(self) -> str:
         """Return the version of all that judges: the rules, and the model of persons."""
         rules = self._rules()
-        model = self._scoring.model(rules)
+        model = self._scores.model(rules)
         return rules.version if model is None else f"{rules.version} model {model.version}"
 
     def _thresholds(self, date: str) -> dict[str, float]:
@@ -209,7 +209,7 @@ class DayPass:
 
     def _pass(self, one: PassedDay) -> None:
         began = time.process_time()
-        if self._delivered.last(REVISION) < one.id:
+        if not self._is_given_out(one):
             one = self._judge(one)
             self._book.judge(one)
             if one.revised:
@@ -238,6 +238,12 @@ class DayPass:
             persons=len(persons),
         )
 
+    def _is_given_out(self, one: PassedDay) -> bool:
+        """Tell whether what a pass changes is in the day: a book that was begun anew counts its
+        passes from one on, so it must know of it, too.
+        """
+        return bool(one.change) and self._delivered.last(REVISION) >= one.id
+
     def _judge(self, one: PassedDay) -> PassedDay:
         """Find what a pass changes, and write the files of it; return the pass with the numbers."""
         before, given = self._found(one.date), self._given(one.date)
@@ -248,7 +254,7 @@ class DayPass:
             )
         files = self._delivered.files(one.date)
         rules = self._rules()
-        findings = self._day.compute(files, rules, one.thresholds, self._scoring.model(rules))
+        findings = self._day.compute(files, rules, one.thresholds, self._scores.model(rules))
         revised, change, marked, fired = [self._revisions().empty_table()], 0, 0, Counter[str]()
         for was, now in self._day.pieces():
             other = pc.not_equal(

@@ -23,7 +23,7 @@ from oborona.eventlog.daily.verdict import (
 )
 from oborona.eventlog.engine import LocalEngine
 from oborona.eventlog.persons.model import PersonModel
-from oborona.eventlog.persons.scoring import PersonScoring
+from oborona.eventlog.persons.person_scores import PersonScores
 from oborona.eventlog.policy_rules import EventRules
 from oborona.eventlog.schema import RULES, LogSchema
 from oborona.eventlog.tables.parquet import ROW_GROUP
@@ -48,13 +48,13 @@ class JudgedDay:
         schema: of the log.
         engine: what computes.
         work: folder of files that are needed meanwhile.
-        scoring: of persons.
+        scores: of persons.
     """
 
     def __init__(
-        self, schema: LogSchema, engine: LocalEngine, work: Path, scoring: PersonScoring
+        self, schema: LogSchema, engine: LocalEngine, work: Path, scores: PersonScores
     ) -> None:
-        self._scoring = scoring
+        self._scores = scores
         self._schema = schema
         self._engine = engine
         self._placed, self._judged, self._final = (
@@ -87,8 +87,8 @@ class JudgedDay:
         placed = engine.files("day_placed", [self._placed], self.columns)
         scores = None
         if model is not None:
-            scores = self._scoring.of_day(model, rules, placed)
-            rules = self._scoring.heeding(rules, scores)
+            scores = self._scores.of_day(model, rules, placed)
+            rules = self._scores.heeding(rules, scores)
         known = dict(thresholds)
         threshold = known.pop(OTHERS)
         fired = fired_rules(

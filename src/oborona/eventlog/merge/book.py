@@ -139,7 +139,8 @@ class MergeBook:
                 checksums += (
                     change
                     for (change,) in self._store.rows(
-                        "SELECT change FROM day_pass WHERE log = ? AND date = ? AND id <= ?",
+                        "SELECT change FROM day_pass"
+                        " WHERE log = ? AND date = ? AND id <= ? AND change != ''",
                         (self._log, slot, revised),
                     )
                 )
@@ -150,7 +151,7 @@ class MergeBook:
         if self._period == DAY.name:
             with self._store.transaction() as db:
                 db.execute(
-                    "UPDATE day_pass SET rows = -1, change = '0' WHERE log = ? AND date = ?",
+                    "UPDATE day_pass SET rows = -1, change = '' WHERE log = ? AND date = ?",
                     (self._log, slot),
                 )
 

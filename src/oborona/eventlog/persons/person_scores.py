@@ -38,7 +38,7 @@ FACT: Final = "person.score"
 _log = logging.getLogger("oborona.eventlog")
 
 
-class PersonScoring:
+class PersonScores:
     """The model of persons of one log, as its file is by now.
 
     Args:
