@@ -90,6 +90,11 @@ class LogFolder:
         """Return where rows of a file are that can't be used."""
         return self._aside / f"{table}.jsonl"
 
+    @property
+    def aside_folder(self) -> Path:
+        """Where the rows of all files are that can't be used."""
+        return self._aside
+
     def sweep(self) -> None:
         """Remove what a process left that was killed while it wrote; nobody else may be writing.
 

@@ -12,6 +12,7 @@ from rich.table import Table
 
 from oborona import lock, state_files
 from oborona.cli.context import CliContext, pass_cli_context
+from oborona.cli.eventlog.forget import forget
 from oborona.cli.eventlog.replay import replay
 from oborona.cli.eventlog.thresholds import thresholds
 from oborona.cli.output import echo, echo_json
@@ -28,7 +29,7 @@ def eventlog() -> None:
     """Export and check event logs, and show what they hold (docs/operate/eventlog.md)."""
 
 
-for one in (replay, thresholds):
+for one in (forget, replay, thresholds):
     eventlog.add_command(one)
 
 
