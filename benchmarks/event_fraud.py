@@ -93,8 +93,8 @@ def check(log: DeclaredLog, state: Path) -> Iterator[tuple[int, list[str]]]:
         )
         hasher = EventHasher(b"a made-up day, no secret")
         taker = DroppedFiles(log, folder, store, hasher, most_rows=1_000_000, clock=clock)
-        for part in (taker, checker, LogMerger(name, folder, store, ready_s=0, clock=clock)):
-            while part.step():
+        for step in (taker, checker, LogMerger(name, folder, store, ready_s=0, clock=clock)):
+            while step.step():
                 pass
         table = DeliveredTable(folder.delivered("1d"), "date")
         rows = table.rows(table.files())

@@ -11,6 +11,13 @@ from four addresses. Fraud, by kind:
     hijacked     eight readers whose accounts click from a dozen places for ten minutes
     test group   one person makes 600 clicks in one group of an experiment, as fast as people do
 
+Written after the rules, which were not changed for them:
+
+    disorder     every event of a dozen readers comes twice, and the copy with the later time
+                 an hour before the other
+    clock lies   twelve robots of bursts, whose events happened in 1970, in 2100, at no time, or
+                 all at one second; half of them show what they click
+
 Where the farm is known as one it is by its people, each for himself: no rule counts over persons.
 """
 
@@ -59,6 +66,8 @@ def made_day(seed: int, readers: int = READERS) -> list[MadeEvent]:
         *_replayed(chance, honest),
         *_hijacked(chance),
         *_test_group(chance),
+        *_disorder(chance),
+        *_clock_lies(chance),
     ]
     return sorted((row for row in rows if row.told < DAY_S), key=lambda row: row.told)
 
@@ -176,3 +185,23 @@ def _test_group(chance: random.Random) -> Iterator[MadeEvent]:
         page = chance.randrange(PAGES)
         yield tester.does("show", at, page)
         yield tester.does("click", at + 4, page)
+
+
+def _disorder(chance: random.Random) -> Iterator[MadeEvent]:
+    for number in range(12):
+        for row in _reader(chance, f"twice {number}", "disorder"):
+            yield row._replace(at=(row.at or 0) + 30)
+            yield row._replace(told=row.told + 3600)
+
+
+def _clock_lies(chance: random.Random) -> Iterator[MadeEvent]:
+    lies = (lambda at: at - 1.7e9, lambda at: at + 2.5e9, lambda _: None, lambda _: 43_200.0)
+    for number in range(12):
+        robot, lie = _Person(chance, "clock lies", f"liar {number}"), lies[number % len(lies)]
+        for _ in range(chance.randint(1, 5)):
+            at = chance.uniform(0, DAY_S - 1000)
+            for _ in range(chance.randint(10, 40)):
+                at += chance.uniform(0.2, 1.2)
+                page = chance.randrange(PAGES)
+                for action in ("show", "click") if number % 2 else ("click",):
+                    yield robot.does(action, at, page)._replace(at=lie(at))
