@@ -83,10 +83,10 @@ def test_each_event_is_in_its_day_once_and_what_was_told_twice_is_marked(tmp_pat
     table = days.rows(days.files())
     assert table is not None
     marked = Counter(rule for fired in table.column("rules").to_pylist() for rule in fired)
-    told = Counter(
+    copies = Counter(
         (row["user_id"], row["session_id"], row["event"], row["timestamp"]) for row in rows
     )
-    assert marked["DUPLICATE"] == sum(told.values()) - len(told) == 30
+    assert marked["DUPLICATE"] == sum(copies.values()) - len(copies) == 30
     busy = Counter((row["user_id"], row["event"], row["timestamp"][:10]) for row in rows)
     assert marked["ABNORMAL"] == sum(count for count in busy.values() if count > 50)
     assert len(set(table.column("person").to_pylist())) == len({row["user_id"] for row in rows})
