@@ -4,7 +4,6 @@ scan.
 
 from __future__ import annotations
 
-import asyncio
 import json
 import os
 import subprocess
@@ -25,6 +24,7 @@ from oborona.policy.fact_table import SCHEMA
 from oborona.policy.load import Policy, load_policy
 from oborona.policy.scan import Scan, ScanSite, scan
 from oborona.types import Client, Envelope
+from tests.event_loop import finished
 
 ROOT = Path(__file__).resolve().parents[2]
 GOLDEN = ROOT / "tests/golden"
@@ -150,7 +150,7 @@ def scanned(raw: bytes, state: Path, policy: Policy) -> Scan:
         sender="b@a.example",
         recipients=("bob@b.example",),
     )
-    return asyncio.run(scan(raw, envelope, site, policy, NoInquiry(), now=1_800_000_000.0))
+    return finished(scan(raw, envelope, site, policy, NoInquiry(), now=1_800_000_000.0))
 
 
 def test_hashes_and_findings_are_those_of_a_scan(tmp_path: Path) -> None:

@@ -168,9 +168,35 @@ def test_what_was_said_and_dropped_is_checked(site: Path) -> None:
     ]
     assert {row["event"]: row["threshold"] for row in lines} == {"": 300.0, "click": 2.0}
     assert "(others)" in oborona(site, "thresholds", "clicks").output
+    forgotten(site, hasher.person("anna@example.org"))
     wrong = oborona(site, "replay", "clocks", "--policy", str(site / "other"))
     assert wrong.exit_code != 0
     assert "there is no event log 'clocks'; there are feedback, messages, clicks" in wrong.output
+
+
+def forgotten(site: Path, person: int | None) -> None:
+    """Take one person out of our own logs and one out of the others', and look for them."""
+    asked = oborona(site, "forget", "Anna@example.org")
+    assert "feedback: erasure 1 waits" in asked.output
+    assert "`oborona eventlog run --once` does it now" in asked.output
+    oborona(site, "forget", "bob", "--log", "clicks")
+    done = oborona(site, "run", "--once")
+    assert done.exit_code == 0, done.output
+    rows = [json.loads(line) for line in oborona(site, "forget", "--json").output.splitlines()]
+    removed = {(row["log"], row["removed"].get("1d")) for row in rows if row["removed"].get("1d")}
+    assert removed == {("feedback", 2), ("clicks", 4)}
+    assert all(row["done"] and not row["unread"] for row in rows)
+    logs = site / "state" / state_files.EVENT_LOGS
+    for path in logs.rglob("*.parquet"):
+        table = pq.read_table(path, partitioning=None)
+        if "person" in table.column_names and "clicks" not in path.parts:
+            assert person not in table.column("person").to_pylist()
+        elif "person" in table.column_names:
+            assert table.num_rows == 0
+    for words in (("forget", "bob", "--log", "clocks"), ("forget", "", "--log", "clicks")):
+        wrong = oborona(site, *words)
+        assert wrong.exit_code != 0
+        assert "there is no event log" in wrong.output or "has a name" in wrong.output
 
 
 def test_as_a_daemon_it_checks_what_comes_and_ends_in_order(site: Path) -> None:
@@ -356,7 +382,8 @@ def test_a_model_of_persons_is_trained_installed_and_asked(calm_site: Path) -> N
     assert "no admin" in oborona(calm_site, "person", "clicks", "--take-back", "--", who).output
     again = oborona(calm_site, "person", "clicks", "--take-back", "--", who)
     assert "nothing was said" in again.output
-    assert "no admin" in oborona(calm_site, "person", "feedback", "Anna@example.org").output
+    told = oborona(calm_site, "person", "feedback", "Anna@example.org").output
+    assert told.count("no admin has said anything") == 2, "as given, and in small letters"
     assert oborona(calm_site, "model", "remove", "clicks").exit_code == 0
     assert oborona(calm_site, "model", "remove", "clicks").exit_code != 0
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from gettext import NullTranslations
 from pathlib import Path
 
@@ -18,6 +17,7 @@ from benchmarks.sources import COLUMNS, JudgedMessage, figures, indexed, judge, 
 from oborona.policy.fact_table import SCHEMA
 from oborona.policy.load import load_policy
 from oborona.policy.models.final.features import general
+from tests.event_loop import finished
 
 ROOT = Path(__file__).resolve().parents[2]
 GTUBE = (ROOT / "tests/golden/mails").glob("*gtube*.eml")
@@ -48,7 +48,7 @@ def test_each_source_has_its_own_shares(tmp_path: Path) -> None:
             "ham.eml\tspam\ttwo\t\t\t\t\t",
         )
     )
-    judged = asyncio.run(judge(load_policy(ROOT / "etc/policy.d", SCHEMA), mail))
+    judged = finished(judge(load_policy(ROOT / "etc/policy.d", SCHEMA), mail))
     rows = figures(judged)
     assert [(row["source"], row["label"], row["filed"], row["messages"]) for row in rows] == [
         ("one", "spam", 1, 1),

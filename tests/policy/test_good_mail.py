@@ -9,7 +9,6 @@ verdicts by tests/whole/test_first_day.py.
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
@@ -22,6 +21,7 @@ from benchmarks.new_site import envelope_of_stranger, shipped_final
 from benchmarks.sources import CORPUS as SOURCE
 from benchmarks.sources import JudgedMessage, SourcedMessage, indexed, judge
 from oborona.feedback.final.backtest import undo_delivery
+from tests.event_loop import finished
 from tests.letters import CORPUS
 from tests.policy.shipped import shipped
 
@@ -31,7 +31,7 @@ LOOK: Final = Look(css="p { margin: 0 }", page='<p style="margin:0">Hi there,</p
 
 
 def judged(mail: Iterable[SourcedMessage]) -> list[JudgedMessage]:
-    return asyncio.run(judge(shipped(), iter(mail), shipped_final()))
+    return finished(judge(shipped(), iter(mail), shipped_final()))
 
 
 def lost(mail: Iterable[SourcedMessage]) -> list[str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import shutil
 from pathlib import Path
 from typing import Final
@@ -24,6 +23,7 @@ from oborona.policy.own_people import MAX_PEOPLE, OwnPeople
 from oborona.policy.scan import scan
 from oborona.policy.signatures import LiveSignatures
 from oborona.types import Client, Envelope
+from tests.event_loop import finished
 
 SHIPPED: Final = Path(__file__).parents[2] / "etc/policy.d"
 NOW: Final = 1_795_170_000.0
@@ -228,7 +228,7 @@ def test_a_strangers_letter_in_such_a_name(asks: str, rules: set[str], tmp_path:
     site = new_site(LiveSignatures(policy.signatures))
 
     def fired(raw: str) -> set[str]:
-        judged = asyncio.run(
+        judged = finished(
             scan(raw.encode(), envelope_of_stranger(), site, policy, NoInquiry(), now=NOW)
         )
         assert (judged.verdict.score >= policy.verdict.spam_score) is (len(rules) > 1)

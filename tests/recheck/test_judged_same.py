@@ -4,7 +4,6 @@ same verdict.
 
 from __future__ import annotations
 
-import asyncio
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
@@ -36,6 +35,7 @@ from oborona.reputation.dnsbl import DnsblListing
 from oborona.reputation.subject import ListSubject
 from oborona.session.journal_entry import entry_of
 from oborona.types import Amounts, Finding, RuleHit, RuleMode, Stage, Verdict
+from tests.event_loop import finished
 from tests.policy.test_engines import CLEAN, OF, SPAMD, VIRUS, Fixed
 from tests.policy.test_scan_evidence import Told
 from tests.recheck.test_rejudgement import ANN, ENVELOPE, GOOD, LETTER, NOW, dns_list, stored
@@ -234,7 +234,7 @@ def test_whatever_is_journaled_is_judged_again_as_it_was(case: Case) -> None:
         engines=Fixed(*case.said),
         final=final,
     )
-    result = asyncio.run(delivered(case, by, site))
+    result = finished(delivered(case, by, site))
     entry = stored(entry_of(1 << 40, NOW, by, ENVELOPE, len(LETTER), result.verdict, result))
     judge = Rejudger(by, final)
     same = judge.judge(entry, rule_fingerprints(by))
@@ -246,7 +246,7 @@ def test_whatever_is_journaled_is_judged_again_as_it_was(case: Case) -> None:
         result.verdict.action,
     )
     unseen = PictureView(pictures=result.message.pictures)
-    late = asyncio.run(rescan(result, unseen, site, NoInquiry(), now=NOW, stage=Stage.RECHECK))
+    late = finished(rescan(result, unseen, site, NoInquiry(), now=NOW, stage=Stage.RECHECK))
     later = judge.judge(entry, rule_fingerprints(by), stage=Stage.RECHECK)
     assert later is not None
     assert told(later.verdict) == told(late.verdict)

@@ -116,6 +116,20 @@ class LogFolder:
         """Return where it is what a model said of persons, arguments as of `revisions`."""
         return self._scores / f"{date}.{number}{SUFFIX}"
 
+    def of_passes(self) -> list[Path]:
+        """Return all files in which passes over days wrote what they found.
+
+        Raises:
+            StoreError: a folder can't be read.
+        """
+        with _told(self.path):
+            return [
+                path
+                for folder in (self._revisions, self._persons, self._scores)
+                for path in sorted(folder.iterdir())
+                if path.suffix == SUFFIX and not path.name.startswith(".")
+            ]
+
     def keep_scores(self, date: str, number: int) -> None:
         """Remove what a model said of a day in other passes than one.
 
@@ -136,6 +150,11 @@ class LogFolder:
         with _told(self.path):
             found = [path for path in self._scores.iterdir() if not path.name.startswith(".")]
             return max(found, key=_age, default=None)
+
+    @property
+    def aside_folder(self) -> Path:
+        """Where the rows of all files are that can't be used."""
+        return self._aside
 
     def sweep(self) -> None:
         """Remove what a process left that was killed while it wrote; nobody else may be writing.

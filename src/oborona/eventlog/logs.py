@@ -17,6 +17,7 @@ from oborona.eventlog.batch.store import LogStore
 from oborona.eventlog.daily.day_pass import DayPass
 from oborona.eventlog.declared_log import DeclaredLog, read_logs
 from oborona.eventlog.engine import LocalEngine
+from oborona.eventlog.erasure.eraser import PersonEraser
 from oborona.eventlog.export.dropped_files import DroppedFiles
 from oborona.eventlog.export.exporter import LogExporter
 from oborona.eventlog.export.feedback import FeedbackLog
@@ -223,8 +224,12 @@ def open_logs(
             daily=settings.eventlog.daily_pass,
         )
         renewal = ThresholdRenewal(schema, folder, store, engine, clock=clock)
-        steps = (source(folder), *((renewal,) * settings.eventlog.renew_thresholds))
-        return WorkedLog(schema.name, (*steps, checker, merger, retention, passes))
+        eraser, resumed = (
+            PersonEraser(schema, folder, store, begins=begins, clock=clock)
+            for begins in (True, False)
+        )
+        steps = (resumed, source(folder), *((renewal,) * settings.eventlog.renew_thresholds))
+        return WorkedLog(schema.name, (*steps, checker, merger, passes, eraser, retention))
 
     def exported(log: OwnLog) -> WorkedLog:
         back_s = settings.eventlog.back_hours * HOUR_S

@@ -13,6 +13,7 @@ from rich.table import Table
 from oborona import lock, state_files
 from oborona.cli.context import CliContext, pass_cli_context
 from oborona.cli.eventlog.day_pass import day_pass, passed_day
+from oborona.cli.eventlog.forget import forget
 from oborona.cli.eventlog.person import person
 from oborona.cli.eventlog.person_model import person_model
 from oborona.cli.eventlog.replay import replay
@@ -31,7 +32,7 @@ def eventlog() -> None:
     """Export and check event logs, and show what they hold (docs/operate/eventlog.md)."""
 
 
-for one in (day_pass, person, person_model, replay, thresholds):
+for one in (day_pass, forget, person, person_model, replay, thresholds):
     eventlog.add_command(one)
 
 

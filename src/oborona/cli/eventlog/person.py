@@ -28,7 +28,8 @@ def person(
 ) -> None:
     """Show on which days a LOG caught a PERSON, and what was said of them; say it.
 
-    PERSON is a number as tables have it, or an address or login, of which our own logs are made.
+    PERSON is a number as tables have it, or a name: an address, a login, a network; of a log of
+    others the one column that its file declares.
     Models of persons are trained on what is said (oborona model train --from-log).
     """
     check_packages()
@@ -37,35 +38,40 @@ def person(
     from oborona.eventlog.persons.word_book import PersonWord, PersonWordBook  # noqa: PLC0415
 
     schema_of(context, log)
-    hashed = _hash_of(context, person)
+    hashes = _hashes(context, log, person)
     with LogStore(context.state / state_files.EVENT_LOG_STORE, make=False) as store:
         book = PersonWordBook(store, log)
         if said:
-            word = PersonWord(person=hashed, fraud=said == "fraud", why=why, time=time.time())
-            book.say(word)
-        elif said == "" and not book.take_back(hashed):
+            for one in hashes:
+                word = PersonWord(person=one, fraud=said == "fraud", why=why, time=time.time())
+                book.say(word)
+        elif said == "" and not sum(map(book.take_back, hashes)):
             raise click.ClickException("nothing was said of this person")
-        last = book.words().get(hashed)
-        days = DayPassBook(store, log).days_of(hashed)
+        words = book.words()
+        days = {one: DayPassBook(store, log).days_of(one) for one in hashes}
     if as_json:
-        echo_json({"person": hashed, "word": last, "caught": days})
+        for one in hashes:
+            echo_json({"person": one, "word": words.get(one), "caught": days[one]})
         return
-    if last is not None:
-        echo(f"{hashed}: {'fraud' if last.fraud else 'good'}, says an admin {plain(last.why)}")
-    else:
-        echo(f"{hashed}: no admin has said anything")
-    for date, one in days.items():
-        echo(f"caught on {date}: {one.marked} of {one.events} rows marked")
+    for one in hashes:
+        told = words.get(one)
+        if told is not None:
+            echo(f"{one}: {'fraud' if told.fraud else 'good'}, says an admin {plain(told.why)}")
+        else:
+            echo(f"{one}: no admin has said anything")
+        for date, day in days[one].items():
+            echo(f"caught on {date}: {day.marked} of {day.events} rows marked")
 
 
-def _hash_of(context: CliContext, person: str) -> int:
-    """Return the hash of a person that is named by it, or by an address or login."""
+def _hashes(context: CliContext, log: str, person: str) -> list[int]:
+    """Return the hashes of a person that is named by one, or as the log names persons."""
+    from oborona.eventlog.erasure.persons import persons_of  # noqa: PLC0415 - see `eventlog run`
     from oborona.eventlog.keys import EventHasher  # noqa: PLC0415
+    from oborona.eventlog.logs import OWN  # noqa: PLC0415
 
     name = person.strip()
     if name.lstrip("-").isdecimal() and -(1 << 63) <= int(name) < 1 << 63:
-        return int(name)
-    hashed = EventHasher(secret.load(context.state).eventlog).person(name.lower())
-    if hashed is None:
-        raise click.BadParameter("a person has a name, or a number as tables have it")
-    return hashed
+        return [int(name)]
+    own = {one.schema.name: one for one, _ in OWN}
+    hasher = EventHasher(secret.load(context.state).eventlog)
+    return sorted(persons_of((name,), own.get(log), hasher))

@@ -270,13 +270,14 @@ class LogChecker:
                     marked=marked,
                     fired=counts | shadow[name],
                     done=self._clock(),
-                    shares=_shares(table, name),
+                    shares=shares_of(table, name),
                 )
             )
         return done
 
 
-def _shares(table: pa.Table, name: str) -> tuple[EventShare, ...]:
+def shares_of(table: pa.Table, name: str) -> tuple[EventShare, ...]:
+    """Return the parts of a checked table that belong to slots of event time."""
     return tuple(
         EventShare(
             period=period.name,

@@ -7,6 +7,7 @@
     checked_table  the same tables with the rules that they fired
     event_slot     which rows of them belong to which half hour and day of event time
     threshold      of each day, event by event
+    erasure        persons that are taken out of all tables
     day_pass       whole days that were gone over, each with what came of it
     day_request    days that somebody asked for
     person_word    what an admin says of persons
@@ -126,6 +127,20 @@ MIGRATIONS: Final = (
             most REAL NOT NULL,        -- events of any of them
             PRIMARY KEY (log, date, event)
         ) WITHOUT ROWID
+        """,
+    ),
+    (
+        """
+        CREATE TABLE erasure (
+            id INTEGER PRIMARY KEY AUTOINCREMENT,
+            log TEXT NOT NULL,
+            person INTEGER,            -- keyed hash; NULL = it is done
+            asked REAL NOT NULL,       -- Unix seconds
+            begun REAL,                -- NULL = not yet
+            done REAL,                 -- NULL = not yet
+            removed TEXT NOT NULL DEFAULT '{}', -- JSON: rows by kind of table
+            unread TEXT NOT NULL DEFAULT '[]'   -- JSON: tables that could not be read
+        )
         """,
     ),
     (

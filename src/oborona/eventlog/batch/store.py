@@ -269,16 +269,17 @@ class LogStore(SharedSqliteFile):
             )
             db.execute("UPDATE batch SET done = ?, tables = '[]' WHERE id = ?", (now, batch.id))
 
-    def checked(self, log: str, since: float = 0.0) -> list[CheckedTable]:
+    def checked(self, log: str, since: float = 0.0, *, name: str = "") -> list[CheckedTable]:
         """Return the checked tables of a log in the order of their names.
 
         Args:
             log: its name.
             since: Unix seconds: what was checked earlier is left out.
+            name: that table alone; empty = all.
         """
         return [
             CheckedTable(
-                name=name,
+                name=one,
                 batch=batch,
                 rows=count,
                 checksum=checksum,
@@ -286,11 +287,17 @@ class LogStore(SharedSqliteFile):
                 fired=_FIRED.decode(fired),
                 done=done,
             )
-            for name, batch, count, checksum, marked, fired, done in self.rows(
-                f"SELECT {_CHECKED} FROM checked_table WHERE log = ? AND done >= ? ORDER BY name",  # noqa: S608 - names of ours
-                (log, since),
+            for one, batch, count, checksum, marked, fired, done in self.rows(
+                f"SELECT {_CHECKED} FROM checked_table WHERE log = ? AND done >= ?"  # noqa: S608 - names of ours
+                " AND ? IN ('', name) ORDER BY name",
+                (log, since, name),
             )
         ]
+
+    def checked_table(self, log: str, name: str) -> CheckedTable | None:
+        """Return a checked table of a log; None where there is none of the name."""
+        found = self.checked(log, name=name)
+        return found[0] if found else None
 
     def note_file(self, log: str, file: DroppedFile) -> None:
         """Write down what became of a file."""

@@ -34,6 +34,11 @@ class FeedbackLog(OwnLog):
 
     schema = SCHEMA
 
+    @staticmethod
+    def person_names(name: str) -> tuple[str, ...]:
+        """Return the name itself."""
+        return (name,)
+
     def _open(self) -> sqlite3.Connection:
         db = connect(self._path, write=False)
         with closed_on_error(db, self._path):

@@ -59,6 +59,11 @@ class MessageLog(OwnLog):
 
     schema = SCHEMA
 
+    @staticmethod
+    def person_names(name: str) -> tuple[str, ...]:
+        """Return the names of an account, an author, and a network."""
+        return (f"account {name}", f"author {name}", f"network {name}")
+
     def _open(self) -> sqlite3.Connection:
         return journal.open_reader(self._path)
 

@@ -38,6 +38,11 @@ class OwnLog(ABC):
         self._path = path
         self._hasher = hasher
 
+    @staticmethod
+    @abstractmethod
+    def person_names(name: str) -> tuple[str, ...]:
+        """Return what the log may call a person whom people call so: an address, a login."""
+
     def origin(self) -> str:
         """Return what tells the store from another that counts its places anew; empty = it can't,
         or there is none.

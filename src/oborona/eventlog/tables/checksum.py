@@ -53,6 +53,11 @@ def added(totals: Iterable[str]) -> str:
     return digits(sum(int(total, 16) for total in totals) & LARGEST)
 
 
+def opposite(total: str) -> str:
+    """Return the checksum that makes another nothing when both are added, as digits."""
+    return digits(-int(total, 16) & LARGEST)
+
+
 def row_hashes(table: pa.Table) -> Hashes:
     """Return a hash of each row, the same whatever the order of the columns.
 

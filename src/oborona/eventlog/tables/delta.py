@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Final
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from deltalake import CommitProperties, DeltaTable, Transaction, write_deltalake
 from deltalake.exceptions import DeltaError
@@ -119,7 +120,7 @@ class DeliveredTable:
     def rows(self, files: Collection[str]) -> pa.Table | None:
         """Return the rows of some of its files, without the partition's column; None of none."""
         with self._told():
-            tables = [pq.ParquetFile(path).read() for path in sorted(files)]
+            tables = list(map(_read, sorted(files)))
             return pa.concat_tables(tables) if tables else None
 
     def total(self, files: Collection[str]) -> RowTotal:
@@ -130,8 +131,43 @@ class DeliveredTable:
                 with pq.ParquetFile(path) as file:
                     for batch in file.iter_batches(ROW_GROUP):
                         counted += batch.num_rows
-                        summed += checksum(pa.Table.from_batches([batch]))
+                        summed += checksum(_plain_texts(pa.Table.from_batches([batch])))
         return RowTotal(counted, digits(summed & LARGEST))
+
+    def rows_of(self, column: str, value: int) -> Iterator[tuple[str, pa.Table]]:
+        """Yield the rows that have a value in a column, by partition, without its column.
+
+        Raises:
+            StoreError: the table can't be read.
+        """
+        for partition in self.counts():
+            files = sorted(self.files(partition))
+            with self._told():
+                found = [pq.ParquetFile(path).read(columns=[column]) for path in files]
+                having = [
+                    path
+                    for path, values in zip(files, found, strict=True)
+                    if pc.any(pc.equal(values.column(column), value)).as_py()
+                ]
+                rows = [
+                    table.filter(pc.equal(table.column(column), value))
+                    for table in map(_read, having)
+                ]
+            if rows:
+                yield partition, pa.concat_tables(rows)
+
+    def erase(self, column: str, value: int) -> None:
+        """Remove the rows that have a value in a column, and all files that no version of now
+        needs: who reads an older one at this moment has to begin again.
+
+        Raises:
+            StoreError: the table can't be read or written.
+        """
+        with self._told():
+            table = self._opened()
+            if table is not None:
+                table.delete(f"{column} = {value}")
+                table.vacuum(retention_hours=0, dry_run=False, enforce_retention_duration=False)
 
     def delete(self, before: str) -> None:
         """Remove the partitions whose value is less than one, and their files."""
@@ -173,3 +209,21 @@ class DeliveredTable:
             raise StoreError(f"{self.path}: {error.strerror or error}") from error
         except (DeltaError, pa.ArrowException, ValueError) as error:
             raise StoreError(f"{self.path}: {str(error).splitlines()[0][:300]}") from error
+
+
+def _read(path: str) -> pa.Table:
+    """Return the rows of a file."""
+    return _plain_texts(pq.ParquetFile(path).read())
+
+
+def _plain_texts(table: pa.Table) -> pa.Table:
+    """Return rows with texts that delta-rs wrote as views of texts as all others."""
+    return table.cast(
+        pa.schema([field.with_type(_plain(field.type)) for field in table.schema], metadata=None)
+    )
+
+
+def _plain(kind: pa.DataType) -> pa.DataType:
+    if pa.types.is_list(kind):
+        return pa.list_(_plain(kind.value_type))
+    return pa.string() if pa.types.is_string_view(kind) else kind

@@ -1,0 +1,102 @@
+"""`oborona eventlog forget`: takes a person out of event logs."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Final
+
+import click
+
+from oborona import lock, secret, state_files
+from oborona.cli.context import CliContext, pass_cli_context
+from oborona.cli.output import echo, echo_json
+from oborona.cli.terminal import plain
+from oborona.daemon.event_logs import check_packages
+
+if TYPE_CHECKING:
+    from oborona.eventlog.erasure.book import PersonErasure
+    from oborona.eventlog.keys import EventHasher
+
+WAIT_S: Final = 60.0
+LOOK_S: Final = 0.2
+
+
+@click.command()
+@click.argument("person", nargs=-1)
+@click.option("--log", "only", metavar="LOG", help="In this log alone; default: in our own.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON object for each log and name.")
+@pass_cli_context
+def forget(context: CliContext, person: tuple[str, ...], only: str | None, as_json: bool) -> None:
+    """Take a PERSON out of all tables of event logs: an address, a login, a network; of a log of
+    others all parts that it declares, in their order. Without a PERSON: show what was asked for.
+
+    The process of event logs does it; this waits a minute for it. Files that others dropped are
+    theirs, and stay. What the person does later comes into the logs again.
+    """
+    check_packages()
+    from oborona.eventlog.batch.store import LogStore  # noqa: PLC0415 - the engine takes a second to load
+    from oborona.eventlog.erasure.book import ErasureBook  # noqa: PLC0415
+    from oborona.eventlog.erasure.persons import persons_of, scrub_reasons  # noqa: PLC0415
+    from oborona.eventlog.folder import LogFolder  # noqa: PLC0415
+    from oborona.eventlog.logs import OWN, root_folder, schemas  # noqa: PLC0415
+
+    settings, state = context.loaded.settings, context.state
+    own = {log.schema.name: log for log, _ in OWN}
+    known = [schema.name for schema in schemas(settings)]
+    logs = [only] if only else known if not person else list(own)
+    if only and only not in known:
+        raise click.UsageError(f"there is no event log {only[:60]!r}; there are {', '.join(known)}")
+    with LogStore(state / state_files.EVENT_LOG_STORE, make=False) as store:
+        books = {log: ErasureBook(store, log) for log in logs}
+        if not person:
+            _show({log: book.all() for log, book in books.items()}, as_json)
+            return
+        hasher = _hasher(context)
+        asked = {log: persons_of(person, own.get(log), hasher) for log in logs}
+        numbers = {}
+        for log, book in books.items():
+            numbers[log] = set(book.ask(sorted(asked[log]), time.time()))
+            book.scrub(person)
+            scrub_reasons(LogFolder(root_folder(settings, state), log).aside_folder, person)
+        runs = lock.holder(state / state_files.EVENT_LOG_LOCK) is not None
+        until = time.monotonic() + WAIT_S * runs
+        while True:
+            found = {
+                log: [one for one in book.all() if one.id in numbers[log]]
+                for log, book in books.items()
+            }
+            waits = any(one.done is None for ones in found.values() for one in ones)
+            if not waits or time.monotonic() >= until:
+                break
+            time.sleep(LOOK_S)
+    _show(found, as_json)
+    if waits and not runs:
+        echo("the process of event logs does not run: `oborona eventlog run --once` does it now")
+
+
+def _hasher(context: CliContext) -> EventHasher:
+    """Return what hashes the persons of the site."""
+    from oborona.eventlog.keys import EventHasher  # noqa: PLC0415 - see above
+
+    return EventHasher(secret.load(context.state).eventlog)
+
+
+def _show(found: dict[str, list[PersonErasure]], as_json: bool) -> None:
+    for log, erasures in found.items():
+        for one in erasures:
+            row = {
+                "log": log,
+                "erasure": one.id,
+                "asked": one.asked,
+                "done": one.done,
+                "removed": dict(one.removed),
+                "unread": list(one.unread),
+            }
+            if as_json:
+                echo_json(row)
+                continue
+            rows = ", ".join(f"{count} of {kind}" for kind, count in one.removed.items())
+            state = "waits" if one.done is None else f"done: {rows or 'no rows'}"
+            echo(f"{log}: erasure {one.id} {state}")
+            for name in one.unread:
+                echo(f"{log}: {plain(name)} can't be read: nobody knows whose rows it has")
