@@ -364,23 +364,25 @@ def test_a_model_of_persons_is_trained_installed_and_asked(calm_site: Path) -> N
         in oborona(calm_site, "model", "install", "clicks", str(model)).output
     )
     assert "on days that came later" in oborona(calm_site, "model", "status", "clicks").output
-    day = time.strftime("%Y-%m-%d", time.gmtime(today - 86_400))
-    passed = json.loads(oborona(calm_site, "pass", "clicks", "--day", day, "--json").output)
+    date = time.strftime("%Y-%m-%d", time.gmtime(today - 86_400))
+    passed = json.loads(oborona(calm_site, "pass", "clicks", "--day", date, "--json").output)
     assert passed["persons"] == 25
-    scores = calm_site / f"state/eventlog/clicks/person_scores/{day}.{passed['id']}.parquet"
+    scores = calm_site / f"state/eventlog/clicks/person_scores/{date}.{passed['id']}.parquet"
     assert pq.read_table(scores).num_rows == 55
-    who = str(passed["caught"][0]["person"])
-    said = oborona(calm_site, "person", "clicks", "--good", "--why", "a test", "--", who)
+    robot_hash = str(passed["caught"][0]["person"])
+    said = oborona(calm_site, "person", "clicks", "--good", "--why", "a test", "--", robot_hash)
     assert "good, says an admin a test" in said.output
-    assert f"caught on {day}: 25 of 25 rows marked" in said.output
+    assert f"caught on {date}: 25 of 25 rows marked" in said.output
     assert (
-        json.loads(oborona(calm_site, "person", "clicks", "--json", "--", who).output)["word"][
-            "fraud"
-        ]
+        json.loads(oborona(calm_site, "person", "clicks", "--json", "--", robot_hash).output)[
+            "word"
+        ]["fraud"]
         is False
     )
-    assert "no admin" in oborona(calm_site, "person", "clicks", "--take-back", "--", who).output
-    again = oborona(calm_site, "person", "clicks", "--take-back", "--", who)
+    assert (
+        "no admin" in oborona(calm_site, "person", "clicks", "--take-back", "--", robot_hash).output
+    )
+    again = oborona(calm_site, "person", "clicks", "--take-back", "--", robot_hash)
     assert "nothing was said" in again.output
     told = oborona(calm_site, "person", "feedback", "Anna@example.org").output
     assert told.count("no admin has said anything") == 2, "as given, and in small letters"

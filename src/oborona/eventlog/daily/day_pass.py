@@ -32,6 +32,7 @@ from oborona.eventlog.batch.rows import rule_counts
 from oborona.eventlog.batch.store import OTHERS, LogStore
 from oborona.eventlog.batch.threshold_book import ThresholdBook
 from oborona.eventlog.daily.book import PERSONS_DAYS, CaughtDay, DayPassBook, PassedDay
+from oborona.eventlog.daily.due_days import DueDays
 from oborona.eventlog.daily.judged_day import RULE_LISTS, JudgedDay
 from oborona.eventlog.daily.verdict import FraudPerson
 from oborona.eventlog.engine import LocalEngine
@@ -46,10 +47,8 @@ from oborona.eventlog.slots import DAY_S
 from oborona.eventlog.tables.checksum import LARGEST, RowTotal, checksum, digits
 from oborona.eventlog.tables.delta import REVISION, DeliveredTable
 from oborona.eventlog.tables.parquet import TableMismatch, read_table, write_table
-from oborona.eventlog.thresholds import LATE_S
 from oborona.telemetry.log import event
 
-AGAIN_DAYS: Final = 3  # that a day is gone over again where rows came late
 MOST_TRIES: Final = 3
 REST_S: Final = 600.0  # before a pass that failed is tried again
 PERSONS: Final = pa.schema(
@@ -100,8 +99,8 @@ class DayPass:
         self._rules = rules
         self._clock = clock
         self._renewed = renewed
-        self._daily = daily
         self._book = DayPassBook(store, schema.name)
+        self._due = DueDays(self._book, daily=daily, clock=clock)
         self._merged = MergeBook(store, schema.name, DAY.name)
         self._delivered = DeliveredTable(folder.delivered(DAY.name), DAY.column)
         self._scores = scores
@@ -159,9 +158,10 @@ class DayPass:
     def _begun(self) -> PassedDay | None:
         if self._merged.unfinished() is not None:
             return None
-        date, rows = next(iter(self._due().items()), ("", 0))
-        if not date:
+        due = self._due.first()
+        if due is None:
             return None
+        date, rows = due
         return self._book.begin(
             PassedDay(
                 id=0,
@@ -172,29 +172,6 @@ class DayPass:
                 begun=self._clock(),
             )
         )
-
-    def _due(self) -> dict[str, int]:
-        """Return the days that are to be gone over, each with its rows."""
-        asked = {date: self._book.days(date, date).get(date, 0) for date in self._book.requested()}
-        if asked or not self._daily:
-            return asked
-        now = self._clock()
-        last = now - DAY_S - LATE_S
-        first = DAY.slot(last - AGAIN_DAYS * DAY_S)
-        return {
-            date: rows
-            for date, rows in self._book.days(first, DAY.slot(last)).items()
-            if self._is_due(self._book.last(date), rows, now)
-        }
-
-    def _is_due(self, before: PassedDay | None, rows: int, now: float) -> bool:
-        """Tell whether a day is to be gone over: it never was, or has got rows since, and not twice
-        on one day.
-        """
-        if before is None or before.rows < 0:
-            return True
-        today = DAY.slot(now - LATE_S)
-        return before.rows != rows and DAY.slot(before.begun - LATE_S) != today
 
     def _version(self) -> str:
         """Return the version of all that judges: the rules, and the model of persons."""
