@@ -4,8 +4,8 @@
     python benchmarks/event_fraud.py --seeds 7 8 9 --every 12
 
 Rows of `event_kinds.py` are dropped as files of JSON lines, taken, checked by the rules of
-`events/policy.d` and merged, as those of any other log. *Caught* is a row that any rule
-marked; a person is caught who has one. Prints a table of Markdown.
+`events/policy.d` and merged, as those of any other log, and the day is gone over once it is over.
+*Caught* is a row that any rule marked; a person is caught who has one. Prints a table of Markdown.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import shutil
 import sys
 import tempfile
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Final
@@ -26,14 +26,17 @@ import msgspec
 ROOT: Final = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))  # started as a script, from anywhere
 from benchmarks.event_kinds import MadeEvent, made_day  # noqa: E402
+from oborona.config.eventlog import PersonModelMode  # noqa: E402
 from oborona.eventlog.batch.run import LogChecker  # noqa: E402
 from oborona.eventlog.batch.store import LogStore  # noqa: E402
+from oborona.eventlog.daily.day_pass import DayPass  # noqa: E402
 from oborona.eventlog.declared_log import DeclaredLog, read_logs  # noqa: E402
 from oborona.eventlog.engine import LocalEngine  # noqa: E402
 from oborona.eventlog.export.dropped_files import DroppedFiles  # noqa: E402
 from oborona.eventlog.folder import LogFolder  # noqa: E402
 from oborona.eventlog.keys import EventHasher  # noqa: E402
 from oborona.eventlog.merge.merger import LogMerger  # noqa: E402
+from oborona.eventlog.persons.person_scores import PersonScores  # noqa: E402
 from oborona.eventlog.policy_rules import PolicyRules  # noqa: E402
 from oborona.eventlog.slots import DAY_S, SLOT_S, slot_name  # noqa: E402
 from oborona.eventlog.tables.delta import DeliveredTable  # noqa: E402
@@ -49,6 +52,7 @@ class Caught(msgspec.Struct):
 
     rows: int = 0
     caught: int = 0
+    late: int = 0  # caught when the day was gone over, or before
     persons: set[str] = msgspec.field(default_factory=set)
     marked: set[str] = msgspec.field(default_factory=set)
     rules: set[str] = msgspec.field(default_factory=set)
@@ -71,8 +75,10 @@ def drop(day: Sequence[MadeEvent], folder: Path, every: int) -> None:
         os.utime(path, (old, old))
 
 
-def check(log: DeclaredLog, state: Path) -> Iterator[tuple[int, list[str]]]:
-    """Take, check and merge what was dropped; yield the ids and the rules of the day's rows."""
+def check(log: DeclaredLog, state: Path) -> list[tuple[list[str], list[str]]]:
+    """Return the rules of each row that was dropped, by its number: when it was checked, and when
+    its day was gone over.
+    """
     name, clock = log.schema.name, lambda: START + 2.0 * DAY_S
     with ExitStack() as closings:
         for part in ("logs", "work"):
@@ -91,17 +97,39 @@ def check(log: DeclaredLog, state: Path) -> Iterator[tuple[int, list[str]]]:
             clock=clock,
             renewed=False,
         )
+        model = PersonModelMode.SHADOW
+        scores = PersonScores(log.schema, folder, engine, state / "none", model, clock=clock)
         hasher = EventHasher(b"a made-up day, no secret")
         taker = DroppedFiles(log, folder, store, hasher, most_rows=1_000_000, clock=clock)
-        for step in (taker, checker, LogMerger(name, folder, store, ready_s=0, clock=clock)):
+        merger = LogMerger(name, folder, store, ready_s=0, clock=clock)
+        for step in (taker, checker, merger):
             while step.step():
                 pass
-        table = DeliveredTable(folder.delivered("1d"), "date")
-        rows = table.rows(table.files())
-        if rows is not None:
-            yield from zip(
-                rows.column("id").to_pylist(), rows.column("rules").to_pylist(), strict=True
-            )
+        day = DeliveredTable(folder.delivered("1d"), "date")
+        before = rules_by_id(day)
+        passes = DayPass(
+            log.schema,
+            folder,
+            store,
+            engine,
+            rules=lambda: rules.of_day(name),
+            work=state / "work",
+            scores=scores,
+            clock=clock,
+            renewed=False,
+        )
+        while passes.step():
+            pass
+        after = rules_by_id(day)
+        return [(before[number], rules) for number, rules in sorted(after.items())]
+
+
+def rules_by_id(day: DeliveredTable) -> dict[int, list[str]]:
+    """Return the rules of each row of all days, by its id."""
+    rows = day.rows(day.files())
+    if rows is None:
+        raise RuntimeError("no row is in a day")
+    return dict(zip(rows.column("id").to_pylist(), rows.column("rules").to_pylist(), strict=True))
 
 
 def judged(seed: int, every: int) -> dict[str, Caught]:
@@ -115,33 +143,32 @@ def judged(seed: int, every: int) -> dict[str, Caught]:
         (log,) = read_logs(state / "eventlog.d", frozenset())
         drop(day, dropped, every)
         log = msgspec.structs.replace(log, folder=dropped)
-        for number, rules in check(log, state):
-            row = day[number]
+        for row, (first, rules) in zip(day, check(log, state), strict=True):
             kind = found[row.kind or READERS]
             kind.rows += 1
             kind.persons.add(row.user)
+            kind.caught += bool(first)
             if rules:
-                kind.caught += 1
+                kind.late += 1
                 kind.marked.add(row.user)
                 kind.rules.update(rules)
-    if sum(kind.rows for kind in found.values()) != len(day):
-        raise RuntimeError("not every row is in a day once")
     return dict(found)
 
 
 def table(days: Sequence[dict[str, Caught]]) -> str:
     """Return the sums of several days as a table of Markdown."""
     lines = [
-        "| kind | rows | caught | % | persons | caught | by |",
+        "| kind | rows | caught at once | and over the day | persons | caught | by |",
         "|---|---|---|---|---|---|---|",
     ]
     for name in dict.fromkeys(name for day in days for name in sorted(day)):
         of_days = [day[name] for day in days if name in day]
-        rows, caught = (sum(getattr(kind, part) for kind in of_days) for part in ("rows", "caught"))
+        rows, caught, late = (sum(getattr(kind, part) for kind in of_days) for part in ("rows", "caught", "late"))  # fmt: skip
         persons, marked = (sum(len(getattr(kind, part)) for kind in of_days) for part in ("persons", "marked"))  # fmt: skip
         rules = ", ".join(sorted({rule for kind in of_days for rule in kind.rules})) or "-"
         lines.append(
-            f"| {name} | {rows} | {caught} | {caught / rows:.1%} | {persons} | {marked} | {rules} |"
+            f"| {name} | {rows} | {caught} ({caught / rows:.1%}) | {late} ({late / rows:.1%}) |"
+            f" {persons} | {marked} | {rules} |"
         )
     return "\n".join(lines)
 
