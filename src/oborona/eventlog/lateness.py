@@ -1,5 +1,5 @@
-"""What of an event log is late: tables that nobody checks, a source that gives none any more, what
-was set aside.
+"""What of an event log needs a look: tables that nobody checks, a source that gives none any more,
+or far from as many rows as it used to, thresholds that leapt, what was set aside.
 
 It reads the book of event logs alone, and needs none of their packages.
 """
@@ -14,6 +14,9 @@ from typing import Final
 import msgspec
 
 from oborona.eventlog.batch.store import LogStore, SourceTable
+from oborona.eventlog.batch.threshold_book import ThresholdBook, ThresholdLeap
+from oborona.eventlog.row_volume import RowVolume, odd_volume
+from oborona.eventlog.slots import slot_name
 
 DAY_S: Final = 86_400.0
 SEEN_S: Final = 2 * DAY_S  # a log that has given nothing for so long is not waited for
@@ -22,17 +25,20 @@ MOST: Final = 1000  # tables that wait; more are as many
 
 
 class LogLateness(msgspec.Struct, frozen=True, kw_only=True):
-    """What of one log is late, or was set aside."""
+    """What of one log is late or odd, or was set aside."""
 
     log: str
     waiting: tuple[SourceTable, ...] = ()  # delivered and not checked for too long, oldest first
     silent_since: float | None = None  # Unix seconds, of the last table; None: it gives tables
+    volume: RowVolume | None = None  # of the last hour, where it is far from usual
+    leaps: tuple[ThresholdLeap, ...] = ()  # of thresholds, made of the last two days
     aside: tuple[tuple[str, str], ...] = ()  # tables and files of the last day, each with why
 
     @property
     def is_late(self) -> bool:
         """Whether anything of it is."""
-        return bool(self.waiting or self.silent_since is not None or self.aside)
+        silent = self.silent_since is not None
+        return bool(self.waiting or silent or self.volume or self.leaps or self.aside)
 
 
 def late_logs(
@@ -74,6 +80,8 @@ def _lateness(store: LogStore, log: str, now: float, late_s: float, silent_s: fl
         log=log,
         waiting=waiting_tables(store, log, now, late_s),
         silent_since=times[-1] if silent else None,
+        volume=None if silent else odd_volume(store, log, now),
+        leaps=tuple(ThresholdBook(store, log).leaps(slot_name(int(now - SEEN_S))[:10])),
         aside=tuple(store.set_aside(log, now - DAY_S)),
     )
 

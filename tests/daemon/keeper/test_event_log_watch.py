@@ -21,6 +21,8 @@ from oborona.eventlog.batch.store import (
     LogStore,
     SourceTable,
 )
+from oborona.eventlog.batch.threshold_book import EventThreshold, ThresholdBook
+from oborona.eventlog.slots import DAY_S, slot_name, slot_start
 from oborona.telemetry.alert import Alert, AlertKind
 
 NOW = 1_763_892_000.0  # 2025-11-23T10:00
@@ -49,11 +51,17 @@ class LateSite:
         with LogStore(self.path) as store:
             store.deliver(log, table)
 
+    def hour(self, at: float, rows: int) -> None:
+        """Deliver a table with the rows of an hour."""
+        name = slot_name(slot_start(at))
+        with LogStore(self.path) as store:
+            store.deliver("clicks", SourceTable(name=name, delivered=at, rows=rows, checksum="0"))
+
     def check(self) -> None:
         """Check all tables that are due."""
         with LogStore(self.path) as store:
             for log in store.logs():
-                names = store.due(log, 100)
+                names = store.due(log, 1000)
                 batch = store.begin(
                     LogBatch(id=0, log=log, tables=names, rules="", thresholds={}, begun=self.now)
                 )
@@ -163,3 +171,40 @@ async def test_a_book_that_is_damaged_is_trouble_and_no_end(
     await site.watch.step()
     assert site.told == []
     assert caplog.text.count("nobody is told of late event logs") == 1
+
+
+async def test_rows_far_from_usual_are_told(site: LateSite) -> None:
+    for day in range(8, 0, -1):
+        for hour in range(24):
+            site.hour(NOW - day * DAY_S + hour * 3600.0, 2_000 + 10 * day)
+    site.hour(NOW, 2_100)
+    site.now = NOW + 1.0
+    site.check()
+    await site.watch.step()
+    assert not site.told, "as many as usual"
+    site.now = NOW + 3600.0
+    site.hour(site.now, 900)
+    site.check()
+    await site.watch.step()
+    assert "clicks: 900 rows came in the last hour, where 2040 are usual" in site.told[-1].text
+    await site.watch.step()
+    assert len(site.told) == 1, "once while it is the same"
+
+
+async def test_a_threshold_that_leapt_is_told_once(site: LateSite) -> None:
+    with LogStore(site.path) as store:
+        ThresholdBook(store, "clicks").renew(
+            [
+                EventThreshold(date=date, event="click", threshold=line, people=50, most=20.0)
+                for date, line in (
+                    ("2025-11-20", 100.0),
+                    ("2025-11-21", 110.0),
+                    ("2025-11-22", 400.0),
+                )
+            ]
+        )
+    site.delivered("2025-11-23T09:55", NOW - 10.0)
+    await site.watch.step()
+    assert "the threshold of click made of 2025-11-22 is 400, and was 105" in site.told[-1].text
+    await site.watch.step()
+    assert len(site.told) == 1

@@ -7,7 +7,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from itertools import groupby
 from operator import attrgetter
-from statistics import median
 from typing import TYPE_CHECKING, Any, Final
 
 import click
@@ -24,7 +23,6 @@ if TYPE_CHECKING:
     from oborona.eventlog.batch.threshold_book import EventThreshold
 
 DAYS: Final = 14
-SPIKE: Final = 3.0  # times the median of the days before
 
 
 @click.command()
@@ -69,6 +67,8 @@ def thresholds(context: CliContext, log: str, as_json: bool) -> None:
 
 
 def _row(name: str, history: list[EventThreshold], declared: Mapping[str, float]) -> dict[str, Any]:
+    from oborona.eventlog.batch.threshold_book import threshold_leap  # noqa: PLC0415 - see above
+
     least = declared.get(name, declared[""])
     days = [round(one.threshold, 1) for one in history[-DAYS:]]
     last = history[-1] if history else None
@@ -80,5 +80,5 @@ def _row(name: str, history: list[EventThreshold], declared: Mapping[str, float]
         "people": last.people if last else 0,
         "most": last.most if last else 0.0,
         "days": days,
-        "leapt": len(days) > 1 and days[-1] > SPIKE * median(days[:-1]),
+        "leapt": threshold_leap(history) is not None,
     }

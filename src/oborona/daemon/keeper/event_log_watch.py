@@ -1,5 +1,5 @@
-"""People are told of event logs that are late: tables that nobody checks, a source that gives none
-any more, tables and files that were set aside.
+"""People are told of event logs that need a look: tables that nobody checks, a source that gives
+none any more or far from as many rows as usual, thresholds that leapt, what was set aside.
 """
 
 from __future__ import annotations
@@ -87,6 +87,8 @@ def _sorts(late: Sequence[LogLateness]) -> list[tuple[str, str]]:
     for one in late:
         found += [(one.log, "late")] * bool(one.waiting)
         found += [(one.log, "silent")] * (one.silent_since is not None)
+        found += [(one.log, "volume")] * (one.volume is not None)
+        found += [(one.log, f"leap {leap.event} {leap.date}") for leap in one.leaps]
         found += [(one.log, f"aside {name}") for name, _ in one.aside]
     return found
 
@@ -109,6 +111,8 @@ def alert_of(late: Sequence[LogLateness], now: float) -> Alert:
             one.log: {
                 "waiting": [table.name for table in one.waiting],
                 "silent_since": one.silent_since,
+                "volume": one.volume and one.volume._asdict(),
+                "leaps": [leap._asdict() for leap in one.leaps],
                 "aside": [name for name, _ in one.aside],
             }
             for one in late
@@ -126,6 +130,16 @@ def _lines(late: LogLateness, now: float) -> list[str]:
         lines.append(f"{late.log}: and {len(late.waiting) - SHOWN} tables more")
     if late.silent_since is not None:
         lines.append(f"{late.log}: its source has given no table since {_time(late.silent_since)}")
+    if late.volume is not None:
+        lines.append(
+            f"{late.log}: {late.volume.rows} rows came in the last hour, where"
+            f" {late.volume.usual:.0f} are usual"
+        )
+    lines += [
+        f"{late.log}: the threshold of {leap.event or 'other events'} made of {leap.date} is"
+        f" {leap.threshold:.0f}, and was {leap.before:.0f} in the days before"
+        for leap in late.leaps[:SHOWN]
+    ]
     lines += [f"{late.log}: set aside {name}: {why}" for name, why in late.aside[:SHOWN]]
     if len(late.aside) > SHOWN:
         lines.append(f"{late.log}: and {len(late.aside) - SHOWN} set aside more")

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final
+from itertools import groupby
+from operator import attrgetter
+from statistics import median
+from typing import Final, NamedTuple
 
 import msgspec
 
 from oborona.eventlog.batch.store import LogStore
 
 LAST: Final = "9999"  # behind all days
+LEAP_DAYS: Final = 14
+LEAP: Final = 3.0  # times the median of the days before
 
 
 class EventThreshold(msgspec.Struct, frozen=True, kw_only=True):
@@ -20,6 +25,28 @@ class EventThreshold(msgspec.Struct, frozen=True, kw_only=True):
     threshold: float  # events of a person in a day
     people: int  # who had any on that day, and whom no rule marked
     most: float  # events of any of them
+
+
+class ThresholdLeap(NamedTuple):
+    """A threshold that is far above those of the days before."""
+
+    event: str
+    threshold: float
+    before: float  # their median
+    date: str  # of the day that it was made of
+
+
+def threshold_leap(history: Sequence[EventThreshold]) -> ThresholdLeap | None:
+    """Return the leap of an event's last threshold; None where it has not leapt.
+
+    Args:
+        history: of one event, day after day.
+    """
+    days = [one.threshold for one in history[-LEAP_DAYS:]]
+    if len(days) < 2 or days[-1] <= LEAP * median(days[:-1]):
+        return None
+    last = history[-1]
+    return ThresholdLeap(last.event, last.threshold, median(days[:-1]), last.date)
 
 
 class ThresholdBook:
@@ -66,6 +93,17 @@ class ThresholdBook:
                 (self._log,),
             )
         ]
+
+    def leaps(self, since: str) -> list[ThresholdLeap]:
+        """Return the thresholds that have leapt.
+
+        Args:
+            since: such as 2026-11-23: those made of earlier days are left out.
+        """
+        found = (
+            threshold_leap(list(days)) for _, days in groupby(self.history(), attrgetter("event"))
+        )
+        return [leap for leap in found if leap is not None and leap.date >= since]
 
     def renew(self, found: Sequence[EventThreshold]) -> None:
         """Write down thresholds: all or nothing."""
