@@ -264,7 +264,12 @@ STEPS = (
 @pytest.mark.parametrize("after", [False, True])
 @pytest.mark.parametrize(("owner", "name"), STEPS)
 def test_killed_at_any_step_it_goes_on_to_the_same(
-    passed: PassedLog, monkeypatch: pytest.MonkeyPatch, owner: type, name: str, after: bool
+    passed: PassedLog,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    owner: type,
+    name: str,
+    after: bool,
 ) -> None:
     tables = made_rows(81, 12, 2_000)
     passed.deliver(*tables.values())
@@ -282,6 +287,7 @@ def test_killed_at_any_step_it_goes_on_to_the_same(
         with pytest.raises(Killed):
             passed.passes.step()
     passed.passes = passed.begun()
+    assert not list((tmp_path / "work").glob("day.*"))
     assert passed.go_over() == (0 if (name, after) == ("finish", True) else 1)
     done = passed.book.last(DATE)
     assert done is not None

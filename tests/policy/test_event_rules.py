@@ -162,7 +162,7 @@ def test_what_is_wrong_is_told_with_its_place(tmp_path: Path, text: str, problem
 
 def test_a_rule_over_days_is_none_of_tables_and_none_of_theirs_asks_for_it(tmp_path: Path) -> None:
     over = one_rule("person.day[click] > 1") + 'over = "day"\n'
-    asking = one_rule("fired(ONE)").replace('"ONE"', '"TWO"')
+    asking = one_rule("fired(ONE)").replace("'ONE'", "'TWO'")
     found = events(tmp_path, over + asking + 'over = "day"\n')
     assert [rule.name for rule in found.by_log["CLICKS"].rules] == ["ONE", "TWO"]
     assert [rule.name for rule in found.of_tables["CLICKS"].rules] == []

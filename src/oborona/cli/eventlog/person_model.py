@@ -54,7 +54,7 @@ def status(context: CliContext, log: str, as_json: bool) -> None:
         f"{plain(trained.summary.software)} under policy {plain(trained.policy)}"
     )
     table = Table("on days that came later", "number of events", "model of persons")
-    for row in quality_rows(trained.summary):
+    for row in quality_rows(trained.summary, "fraud"):
         table.add_row(*row)
     Terminal().print(table)
 

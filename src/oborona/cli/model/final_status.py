@@ -185,8 +185,13 @@ def _quality(console: Terminal, model: InstalledModel, what: str, name: str) -> 
     console.print(weights)
 
 
-def quality_rows(summary: TrainingSummary) -> list[tuple[str, str, str]]:
-    """Return how score and model were found to judge, as rows of a table."""
+def quality_rows(summary: TrainingSummary, kind: str = "spam") -> list[tuple[str, str, str]]:
+    """Return how score and model were found to judge, as rows of a table.
+
+    Args:
+        summary: of a training.
+        kind: what is to be caught.
+    """
     if summary.score is None or summary.final is None:
         return []
     rows = [
@@ -194,7 +199,7 @@ def quality_rows(summary: TrainingSummary) -> list[tuple[str, str, str]]:
     ]
     for first, second in zip(summary.score.catches, summary.final.catches, strict=False):
         rows.append(
-            (f"spam caught, {first.lost:.1%} false positives", _shown(first), _shown(second))
+            (f"{kind} caught, {first.lost:.1%} false positives", _shown(first), _shown(second))
         )
     return rows
 

@@ -113,7 +113,7 @@ def _show(training: TrainingResult, name: str) -> None:
         title=f"model {name}: {summary.spam} caught, {summary.ham} good, {summary.judged} judged",
         title_justify="left",
     )  # fmt: skip
-    for row in quality_rows(summary):
+    for row in quality_rows(summary, "fraud"):
         table.add_row(*row)
     terminal = Terminal()
     terminal.print(table)

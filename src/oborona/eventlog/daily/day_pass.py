@@ -105,6 +105,7 @@ class DayPass:
         self._delivered = DeliveredTable(folder.delivered(DAY.name), DAY.column)
         self._scores = scores
         self._day = JudgedDay(schema, engine, work, scores)
+        self._day.clear()  # what a process left that was killed
         self._rests_until = float("-inf")
 
     def step(self) -> bool:

@@ -25,7 +25,7 @@ _OF_DAY: Final[Mapping[str, _Counted]] = {
     "seconds from first to last": lambda rows: (
         (rows["moment"].max() - rows["moment"].min()) / float(SECOND)
     ),
-    "events without a key told before": lambda rows: rows["key"].nunique(),
+    "distinct keys": lambda rows: rows["key"].nunique(),
     "least gap": lambda rows: rows["gap"].min(),
     "median gap": lambda rows: rows["gap"].median(),
     "most in a minute": lambda rows: rows["minute"].max(),
