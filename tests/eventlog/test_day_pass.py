@@ -481,7 +481,37 @@ def test_a_book_that_was_begun_anew_judges_days_all_the_same(passed: PassedLog) 
     assert passed.go_over() == 1
     done = passed.book.last(DATE)
     assert done is not None
-    assert (done.id, done.revised, done.why) == (1, 1, "")
+    assert (done.id, done.revised, done.why) == (31, 1, "")
     assert passed.given_out() == {1: ["DUPLICATE"], 2: ["DUPLICATE"], 3: []}
     passed.book.request(DATE)
     assert passed.go_over() == 1, "and what it changed is known"
+
+
+@pytest.mark.parametrize(("owner", "name"), STEPS)
+def test_a_book_that_was_begun_anew_is_killed_at_any_step(
+    passed: PassedLog, monkeypatch: pytest.MonkeyPatch, owner: type, name: str
+) -> None:
+    passed.deliver([row(1, 10, 7, key=5), row(2, 9, 7, key=5)], [row(3, 8, 7, key=5)])
+    day = passed.delivered(DAY)
+    rows = day.rows(day.files(DATE))
+    assert rows is not None
+    # an earlier book has come to pass 30
+    day.replace(30, DATE, rows.append_column("date", pa.array([DATE] * 3, pa.string())), REVISION)
+    function = getattr(owner, name)
+
+    def killed(*given: Any, **named: Any) -> None:
+        function(*given, **named)
+        raise Killed
+
+    passed.now = DUE
+    with monkeypatch.context() as patched:
+        patched.setattr(owner, name, killed)
+        with pytest.raises(Killed):
+            passed.passes.step()
+    passed.passes = passed.begun()
+    passed.go_over()
+    done = passed.book.last(DATE)
+    assert done is not None
+    assert (done.revised, done.why) == (1, "")
+    assert passed.given_out() == {1: ["DUPLICATE"], 2: ["DUPLICATE"], 3: []}
+    assert passed.book.unfinished() is None

@@ -211,11 +211,12 @@ def test_it_says_of_many_what_it_says_of_one(modelled: ModelledLog, octets: byte
 def test_live_rules_see_it_in_passes_and_in_later_batches(
     modelled: ModelledLog, octets: bytes
 ) -> None:
+    date = slot_name(MIDNIGHT + (DAYS - 1) * DAY_S)[:10]
+    modelled.now = MIDNIGHT + DAYS * DAY_S + LATE_S + 60
+    modelled.go_over()  # whatever is due without a model
     modelled.model.write_bytes(octets)
     modelled.scores = modelled.scores_of(PersonModelMode.LIVE)
     modelled.passes = modelled.begun()
-    date = slot_name(MIDNIGHT + (DAYS - 1) * DAY_S)[:10]
-    modelled.now = MIDNIGHT + DAYS * DAY_S + LATE_S + 60
     modelled.book.request(date)
     assert modelled.go_over() == 1
     done = modelled.book.last(date)

@@ -45,7 +45,8 @@ def caught(
         book = DayPassBook(store, log)
         for day in days:
             one = book.begin(
-                PassedDay(id=0, date=date_of(day), rules="", thresholds={}, rows=9, begun=NOW)
+                PassedDay(id=0, date=date_of(day), rules="", thresholds={}, rows=9, begun=NOW),
+                above=0,
             )
             book.finish(one, [CaughtDay(person=hashed, events=9, marked=9)], NOW, 0.0, "2000-01-01")
 

@@ -100,13 +100,21 @@ class DayPassBook:
         )
         return [date for (date,) in rows]
 
-    def begin(self, one: PassedDay) -> PassedDay:
-        """Write down a pass; return it with its number. Who asked for its day has it."""
+    def begin(self, one: PassedDay, above: int) -> PassedDay:
+        """Write down a pass; return it with its number. Who asked for its day has it.
+
+        Args:
+            one: the pass.
+            above: its number is greater than this, which the table of days may know of a book that
+                is gone.
+        """
         with self._store.transaction() as db:
             number = db.execute(
-                "INSERT INTO day_pass (log, date, rules, thresholds, rows, begun)"
-                " VALUES (?, ?, ?, ?, ?, ?)",
+                "INSERT INTO day_pass (id, log, date, rules, thresholds, rows, begun) VALUES (max(?,"
+                " coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'day_pass'), 0)) + 1,"
+                " ?, ?, ?, ?, ?, ?)",
                 (
+                    above,
                     self._log,
                     one.date,
                     one.rules,

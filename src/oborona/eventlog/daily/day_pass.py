@@ -171,7 +171,8 @@ class DayPass:
                 thresholds=self._thresholds(date),
                 rows=rows,
                 begun=self._clock(),
-            )
+            ),
+            above=self._delivered.last(REVISION),
         )
 
     def _version(self) -> str:
@@ -217,10 +218,8 @@ class DayPass:
         )
 
     def _is_given_out(self, one: PassedDay) -> bool:
-        """Tell whether what a pass changes is in the day: a book that was begun anew counts its
-        passes from one on, so it must know of it, too.
-        """
-        return bool(one.change) and self._delivered.last(REVISION) >= one.id
+        """Tell whether what a pass changes is in the day."""
+        return self._delivered.last(REVISION) >= one.id
 
     def _judge(self, one: PassedDay) -> PassedDay:
         """Find what a pass changes, and write the files of it; return the pass with the numbers."""
