@@ -27,6 +27,18 @@ def test_its_page_is_followed_and_an_upgrade_keeps_it(machine: Machine) -> None:
     assert set(logs) == {"feedback", "messages"}
     assert logs["feedback"]["checked"] > 0
     assert "FAIL" not in machine.run("oborona doctor")
+    said = follow(machine, "Take a person out", PAGE)
+    assert "feedback: erasure 1 done" in said
+    assert "messages: erasure" in said
+    assert "no rows, or is not delivered yet" in machine.ask("oborona eventlog pass feedback 2>&1")
+    # by hand as root while nobody else works: what is written is the daemon's
+    machine.run(
+        "systemctl stop oborona; oborona eventlog forget joe@example.org; oborona eventlog run --once"
+    )
+    assert "waits" not in machine.run("oborona eventlog forget")
+    assert not machine.run("find /var/lib/oborona -not -user oborona").strip()
+    machine.run("systemctl start oborona")
+    eventually(machine, "oborona eventlog status | grep -q 'runs (pid'")
     # the units one by one: its own has no network, and may call what it needs
     machine.run(
         "systemctl disable --now oborona; systemctl enable --now oborona.target oborona-eventlog"

@@ -15,7 +15,7 @@ import msgspec
 
 from oborona.eventlog.batch.store import LogStore, SourceTable
 from oborona.eventlog.batch.threshold_book import ThresholdBook, ThresholdLeap
-from oborona.eventlog.row_volume import RowVolume, odd_volume
+from oborona.eventlog.row_volume import VOLUME_S, RowVolume, odd_volume
 from oborona.eventlog.slots import slot_name
 
 DAY_S: Final = 86_400.0
@@ -74,13 +74,14 @@ def waiting_tables(
 
 
 def _lateness(store: LogStore, log: str, now: float, late_s: float, silent_s: float) -> LogLateness:
-    times = sorted(one.delivered for one in store.sources(log, since=now - SEEN_S))
+    tables = store.sources(log, since=now - max(SEEN_S, VOLUME_S))
+    times = sorted(one.delivered for one in tables if one.delivered >= now - SEEN_S)
     silent = bool(silent_s and times) and now - times[-1] > max(silent_s, _usual_s(times, now))
     return LogLateness(
         log=log,
         waiting=waiting_tables(store, log, now, late_s),
         silent_since=times[-1] if silent else None,
-        volume=None if silent else odd_volume(store, log, now),
+        volume=None if silent else odd_volume(tables, now),
         leaps=tuple(ThresholdBook(store, log).leaps(slot_name(int(now - SEEN_S))[:10])),
         aside=tuple(store.set_aside(log, now - DAY_S)),
     )

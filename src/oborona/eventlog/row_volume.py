@@ -17,11 +17,12 @@ from collections.abc import Sequence
 from statistics import median
 from typing import Final, NamedTuple
 
-from oborona.eventlog.batch.store import LogStore
+from oborona.eventlog.batch.store import SourceTable
 
 HOUR_S: Final = 3600.0
 DAY_S: Final = 86_400.0
 DAYS: Final = 7
+VOLUME_S: Final = DAYS * DAY_S + HOUR_S  # that is looked back
 LEAST_DAYS: Final = 3  # that a log must have had tables for before anything is usual
 LEAST_ROWS: Final = 1000  # an hour, now or usually
 SPREADS: Final = 5.0
@@ -41,15 +42,13 @@ class RowVolume(NamedTuple):
         return self.rows / self.usual if self.usual else float("inf")
 
 
-def odd_volume(store: LogStore, log: str, now: float) -> RowVolume | None:
+def odd_volume(tables: Sequence[SourceTable], now: float) -> RowVolume | None:
     """Return the rows of the last hour where they are far from usual.
 
     Args:
-        store: what is known of the log.
-        log: its name.
+        tables: of a log, delivered within `VOLUME_S`; others don't count.
         now: Unix seconds.
     """
-    tables = store.sources(log, since=now - DAYS * DAY_S - HOUR_S)
     if not tables:
         return None
     first = min(one.delivered for one in tables)

@@ -14,11 +14,13 @@ from oborona import lock, state_files
 from oborona.cli.context import CliContext, pass_cli_context
 from oborona.cli.eventlog.day_pass import day_pass, passed_day
 from oborona.cli.eventlog.forget import forget
+from oborona.cli.eventlog.logs import open_log_store
 from oborona.cli.eventlog.person import person
 from oborona.cli.eventlog.person_model import person_model
 from oborona.cli.eventlog.replay import replay
 from oborona.cli.eventlog.thresholds import thresholds
 from oborona.cli.output import echo, echo_json
+from oborona.cli.owner import as_owner_of
 from oborona.cli.terminal import Terminal, plain
 from oborona.daemon.event_logs import check_event_logs, check_packages
 from oborona.stores.policy_folders import policy_folders
@@ -51,7 +53,10 @@ def run(context: CliContext, once: bool) -> None:
     from oborona.eventlog import process  # noqa: PLC0415 - the engine takes a second to load
 
     set_up(LogFormat(settings.log.format), settings.log.level.upper())
-    with lock.hold(context.state / state_files.EVENT_LOG_LOCK, "oborona eventlog run --once"):
+    with (
+        as_owner_of(context.state),
+        lock.hold(context.state / state_files.EVENT_LOG_LOCK, "oborona eventlog run --once"),
+    ):
         process.run_once(settings, context.state, policy_folders(settings.paths))
 
 
@@ -84,13 +89,11 @@ def status(context: CliContext, as_json: bool) -> None:
 
 def _logs(context: CliContext) -> Iterator[dict[str, Any]]:
     """Yield what is known of each log."""
-    from oborona.eventlog.batch.store import LogStore  # noqa: PLC0415 - see `run`
     from oborona.eventlog.daily.book import DayPassBook  # noqa: PLC0415
     from oborona.eventlog.logs import schemas  # noqa: PLC0415
 
     since = time.time() - DAY_S
-    path = context.state / state_files.EVENT_LOG_STORE
-    with LogStore(path, make=False) as store:
+    with open_log_store(context) as store:
         for schema in schemas(context.loaded.settings):
             sources = {table.name: table for table in store.sources(schema.name, since=since)}
             checked = [

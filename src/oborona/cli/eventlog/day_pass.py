@@ -11,7 +11,7 @@ from rich.table import Table
 
 from oborona import lock, state_files
 from oborona.cli.context import CliContext, pass_cli_context
-from oborona.cli.eventlog.logs import schema_of
+from oborona.cli.eventlog.logs import open_log_store, schema_of
 from oborona.cli.output import echo, echo_json
 from oborona.cli.terminal import Terminal, plain
 from oborona.daemon.event_logs import check_packages
@@ -51,13 +51,12 @@ def day_pass(context: CliContext, log: str, day: str | None, as_json: bool) -> N
     """
     check_packages()
     from oborona.eventlog import process  # noqa: PLC0415 - the engine takes a second to load
-    from oborona.eventlog.batch.store import LogStore  # noqa: PLC0415
     from oborona.eventlog.daily.book import DayPassBook  # noqa: PLC0415
 
     schema_of(context, log)
     policies = policy_folders(context.loaded.settings.paths)
     asked = day or time.strftime("%Y-%m-%d", time.gmtime(time.time() - DAY_S))
-    with LogStore(context.state / state_files.EVENT_LOG_STORE, make=False) as store:
+    with open_log_store(context) as store:
         book = DayPassBook(store, log)
         if not book.days(asked, asked):
             raise ConfigError(f"the day {asked} of {log} has no rows, or is not delivered yet")

@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from oborona import lock, secret, state_files
+from oborona import lock, state_files
 from oborona.cli.context import CliContext, pass_cli_context
+from oborona.cli.eventlog.logs import open_log_store, person_hashes, schema_of
 from oborona.cli.output import echo, echo_json
 from oborona.cli.terminal import plain
 from oborona.daemon.event_logs import check_packages
 
 if TYPE_CHECKING:
     from oborona.eventlog.erasure.book import PersonErasure
-    from oborona.eventlog.keys import EventHasher
 
 WAIT_S: Final = 60.0
 LOOK_S: Final = 0.2
@@ -34,28 +34,26 @@ def forget(context: CliContext, person: tuple[str, ...], only: str | None, as_js
     theirs, and stay. What the person does later comes into the logs again.
     """
     check_packages()
-    from oborona.eventlog.batch.store import LogStore  # noqa: PLC0415 - the engine takes a second to load
-    from oborona.eventlog.erasure.book import ErasureBook  # noqa: PLC0415
-    from oborona.eventlog.erasure.persons import persons_of, scrub_reasons  # noqa: PLC0415
+    from oborona.eventlog.erasure.book import ErasureBook  # noqa: PLC0415 - the engine takes a second to load
+    from oborona.eventlog.erasure.persons import scrub_reasons  # noqa: PLC0415
     from oborona.eventlog.folder import LogFolder  # noqa: PLC0415
-    from oborona.eventlog.logs import OWN, root_folder, schemas  # noqa: PLC0415
+    from oborona.eventlog.logs import OWN_NAMES, root_folder, schemas  # noqa: PLC0415
 
     settings, state = context.loaded.settings, context.state
-    own = {log.schema.name: log for log, _ in OWN}
-    known = [schema.name for schema in schemas(settings)]
-    logs = [only] if only else known if not person else list(own)
-    if only and only not in known:
-        raise click.UsageError(f"there is no event log {only[:60]!r}; there are {', '.join(known)}")
-    with LogStore(state / state_files.EVENT_LOG_STORE, make=False) as store:
-        books = {log: ErasureBook(store, log) for log in logs}
+    known = [one.name for one in schemas(settings)]
+    if only:
+        known = [schema_of(context, only).name]
+    elif person:
+        known = [name for name in known if name in OWN_NAMES]
+    with open_log_store(context) as store:
+        books = {log: ErasureBook(store, log) for log in known}
         if not person:
             _show({log: book.all() for log, book in books.items()}, as_json)
             return
-        hasher = _hasher(context)
-        asked = {log: persons_of(person, own.get(log), hasher) for log in logs}
+        asked = {log: person_hashes(context, log, person) for log in known}
         numbers = {}
         for log, book in books.items():
-            numbers[log] = set(book.ask(sorted(asked[log]), time.time()))
+            numbers[log] = set(book.ask(asked[log], time.time()))
             book.scrub(person)
             scrub_reasons(LogFolder(root_folder(settings, state), log).aside_folder, person)
         runs = lock.holder(state / state_files.EVENT_LOG_LOCK) is not None
@@ -72,13 +70,6 @@ def forget(context: CliContext, person: tuple[str, ...], only: str | None, as_js
     _show(found, as_json)
     if waits and not runs:
         echo("the process of event logs does not run: `oborona eventlog run --once` does it now")
-
-
-def _hasher(context: CliContext) -> EventHasher:
-    """Return what hashes the persons of the site."""
-    from oborona.eventlog.keys import EventHasher  # noqa: PLC0415 - see above
-
-    return EventHasher(secret.load(context.state).eventlog)
 
 
 def _show(found: dict[str, list[PersonErasure]], as_json: bool) -> None:

@@ -1,14 +1,32 @@
-"""The event logs of a site, by name."""
+"""The event logs of a site, as commands use them: by name, and as the daemon's user."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
 
+from oborona import secret, state_files
 from oborona.cli.context import CliContext
+from oborona.cli.owner import as_owner_of
+from oborona.cli.state_folder import open_store
 from oborona.errors import ConfigError
 
 if TYPE_CHECKING:
+    from oborona.eventlog.batch.store import LogStore
+    from oborona.eventlog.engine import LocalEngine
     from oborona.eventlog.schema import LogSchema
+
+
+class EventLogReading(NamedTuple):
+    """What a command needs that computes over tables and changes none."""
+
+    root: Path  # of all logs
+    work: Path  # a folder of its own, gone with it
+    store: LogStore
+    engine: LocalEngine
 
 
 def schema_of(context: CliContext, log: str) -> LogSchema:
@@ -25,3 +43,50 @@ def schema_of(context: CliContext, log: str) -> LogSchema:
             return schema
     names = ", ".join(schema.name for schema in known)
     raise ConfigError(f"there is no event log {log[:60]!r}; there are {names}")
+
+
+def open_log_store(context: CliContext) -> AbstractContextManager[LogStore]:
+    """Open what is known of event logs; arguments and errors as of `open_store`."""
+    from oborona.eventlog.batch.store import LogStore  # noqa: PLC0415 - see `schema_of`
+
+    return open_store(context, LogStore, state_files.EVENT_LOG_STORE)
+
+
+@contextmanager
+def open_log_tables(context: CliContext) -> Iterator[EventLogReading]:
+    """Open the tables of a site to compute over them.
+
+    Raises:
+        StoreError: no log has been checked, or a file can't be used.
+    """
+    from oborona.eventlog.engine import LocalEngine  # noqa: PLC0415 - see `schema_of`
+    from oborona.eventlog.logs import root_folder  # noqa: PLC0415
+
+    settings = context.loaded.settings
+    root = root_folder(settings, context.state)
+    with (
+        as_owner_of(context.state),
+        tempfile.TemporaryDirectory(prefix="oborona-eventlog-") as work,
+        open_log_store(context) as store,
+        LocalEngine(
+            root,
+            Path(work),
+            memory_mib=settings.eventlog.memory_mib,
+            threads=settings.eventlog.threads,
+        ) as engine,
+    ):
+        yield EventLogReading(root, Path(work), store, engine)
+
+
+def person_hashes(context: CliContext, log: str, parts: Sequence[str]) -> list[int]:
+    """Return the keyed hashes that a person may have in a log.
+
+    Raises:
+        ConfigError: as of `persons_of`.
+    """
+    from oborona.eventlog.erasure.persons import persons_of  # noqa: PLC0415 - see `schema_of`
+    from oborona.eventlog.keys import EventHasher  # noqa: PLC0415
+    from oborona.eventlog.logs import OWN  # noqa: PLC0415
+
+    own = next((one for one, _ in OWN if one.schema.name == log), None)
+    return sorted(persons_of(parts, own, EventHasher(secret.load(context.state).eventlog)))

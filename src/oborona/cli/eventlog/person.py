@@ -6,9 +6,8 @@ import time
 
 import click
 
-from oborona import secret, state_files
 from oborona.cli.context import CliContext, pass_cli_context
-from oborona.cli.eventlog.logs import schema_of
+from oborona.cli.eventlog.logs import open_log_store, person_hashes, schema_of
 from oborona.cli.output import echo, echo_json
 from oborona.cli.terminal import plain
 from oborona.daemon.event_logs import check_packages
@@ -33,13 +32,12 @@ def person(
     Models of persons are trained on what is said (oborona model train --from-log).
     """
     check_packages()
-    from oborona.eventlog.batch.store import LogStore  # noqa: PLC0415 - see `eventlog run`
-    from oborona.eventlog.daily.book import DayPassBook  # noqa: PLC0415
+    from oborona.eventlog.daily.book import DayPassBook  # noqa: PLC0415 - see `eventlog run`
     from oborona.eventlog.persons.word_book import PersonWord, PersonWordBook  # noqa: PLC0415
 
     schema_of(context, log)
     hashes = _hashes(context, log, person)
-    with LogStore(context.state / state_files.EVENT_LOG_STORE, make=False) as store:
+    with open_log_store(context) as store:
         book = PersonWordBook(store, log)
         if said:
             for one in hashes:
@@ -65,13 +63,7 @@ def person(
 
 def _hashes(context: CliContext, log: str, person: str) -> list[int]:
     """Return the hashes of a person that is named by one, or as the log names persons."""
-    from oborona.eventlog.erasure.persons import persons_of  # noqa: PLC0415 - see `eventlog run`
-    from oborona.eventlog.keys import EventHasher  # noqa: PLC0415
-    from oborona.eventlog.logs import OWN  # noqa: PLC0415
-
     name = person.strip()
     if name.lstrip("-").isdecimal() and -(1 << 63) <= int(name) < 1 << 63:
         return [int(name)]
-    own = {one.schema.name: one for one, _ in OWN}
-    hasher = EventHasher(secret.load(context.state).eventlog)
-    return sorted(persons_of((name,), own.get(log), hasher))
+    return person_hashes(context, log, (name,))

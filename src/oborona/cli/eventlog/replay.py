@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -10,10 +9,9 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 from rich.table import Table
 
-from oborona import state_files
 from oborona.cli.context import CliContext, pass_cli_context
 from oborona.cli.duration import DurationParam
-from oborona.cli.eventlog.logs import schema_of
+from oborona.cli.eventlog.logs import open_log_tables, schema_of
 from oborona.cli.output import echo, echo_json
 from oborona.cli.terminal import Terminal, plain
 from oborona.daemon.event_logs import check_packages
@@ -70,31 +68,18 @@ def replay(
 def _compared(
     context: CliContext, log: str, folder: Path, since: float, limit: int
 ) -> RuleComparison:
-    from oborona.eventlog.batch.store import LogStore  # noqa: PLC0415 - the engine takes a second to load
-    from oborona.eventlog.engine import LocalEngine  # noqa: PLC0415
     from oborona.eventlog.folder import LogFolder  # noqa: PLC0415
-    from oborona.eventlog.logs import root_folder  # noqa: PLC0415
     from oborona.eventlog.policy_rules import PolicyRules  # noqa: PLC0415
     from oborona.eventlog.replay import RuleReplay  # noqa: PLC0415
 
-    settings, state = context.loaded.settings, context.state
     schema = schema_of(context, log)
     before, after = (
         PolicyRules(policy_folders(one.loaded.settings.paths), [schema]).of(log)
         for one in (context, context.under(folder))
     )
-    root = root_folder(settings, state)
-    with (
-        tempfile.TemporaryDirectory(prefix="oborona-replay-") as work,
-        LogStore(state / state_files.EVENT_LOG_STORE, make=False) as store,
-        LocalEngine(
-            root,
-            Path(work),
-            memory_mib=settings.eventlog.memory_mib,
-            threads=settings.eventlog.threads,
-        ) as engine,
-    ):
-        judged = RuleReplay(schema, LogFolder(root, log), store, engine)
+    with open_log_tables(context) as tables:
+        folder_of_log = LogFolder(tables.root, log)
+        judged = RuleReplay(schema, folder_of_log, tables.store, tables.engine)
         return judged.compare(before, after, since, limit)
 
 

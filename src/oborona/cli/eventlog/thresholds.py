@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 from rich.table import Table
 
-from oborona import state_files
 from oborona.cli.context import CliContext, pass_cli_context
-from oborona.cli.eventlog.logs import schema_of
+from oborona.cli.eventlog.logs import open_log_store, schema_of
 from oborona.cli.output import echo_json
 from oborona.cli.terminal import Terminal
 from oborona.daemon.event_logs import check_packages
@@ -34,11 +33,10 @@ def thresholds(context: CliContext, log: str, as_json: bool) -> None:
     the persons that they were made of, and a mark where the last one has leapt.
     """
     check_packages()
-    from oborona.eventlog.batch.store import LogStore  # noqa: PLC0415 - see `eventlog run`
-    from oborona.eventlog.batch.threshold_book import ThresholdBook  # noqa: PLC0415
+    from oborona.eventlog.batch.threshold_book import ThresholdBook  # noqa: PLC0415 - see `eventlog run`
 
     schema = schema_of(context, log)
-    with LogStore(context.state / state_files.EVENT_LOG_STORE, make=False) as store:
+    with open_log_store(context) as store:
         history = ThresholdBook(store, log).history()
     declared = {"": schema.threshold, **schema.thresholds}
     of_event = {name: list(days) for name, days in groupby(history, attrgetter("event"))}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -10,10 +9,9 @@ from typing import TYPE_CHECKING, Final
 
 from rich.table import Table
 
-from oborona import state_files
 from oborona.atomic_file import write_atomically
 from oborona.cli.context import CliContext
-from oborona.cli.eventlog.logs import schema_of
+from oborona.cli.eventlog.logs import open_log_tables, schema_of
 from oborona.cli.model.final_status import quality_rows
 from oborona.cli.output import echo
 from oborona.cli.terminal import Terminal
@@ -61,11 +59,8 @@ def _examples(
     context: CliContext, log: str, since: float, step: Callable[[str, int, int], None]
 ) -> tuple[list[FinalExample], tuple[str, ...], str]:
     """Return the examples of a log, the names of their numbers, and the version of the policy."""
-    from oborona.eventlog.batch.store import LogStore  # noqa: PLC0415 - the engine takes a second to load
     from oborona.eventlog.daily.book import DayPassBook  # noqa: PLC0415
-    from oborona.eventlog.engine import LocalEngine  # noqa: PLC0415
     from oborona.eventlog.folder import LogFolder  # noqa: PLC0415
-    from oborona.eventlog.logs import root_folder  # noqa: PLC0415
     from oborona.eventlog.periods import DAY  # noqa: PLC0415
     from oborona.eventlog.persons.examples import PersonExamples, independent_rules  # noqa: PLC0415
     from oborona.eventlog.persons.model import known_names  # noqa: PLC0415
@@ -73,31 +68,22 @@ def _examples(
     from oborona.eventlog.policy_rules import PolicyRules  # noqa: PLC0415
     from oborona.eventlog.tables.delta import DeliveredTable  # noqa: PLC0415
 
-    settings, state = context.loaded.settings, context.state
+    settings = context.loaded.settings
     schema = schema_of(context, log)
     rules = PolicyRules(policy_folders(settings.paths), [schema]).of_day(log)
     if rules.log is None:
         raise NotTrainable(f"no [[event_log]] of the policy declares {log.upper()}")
-    root = root_folder(settings, state)
-    days = DeliveredTable(LogFolder(root, log).delivered(DAY.name), DAY.column)
-    with (
-        tempfile.TemporaryDirectory(prefix="oborona-persons-") as work,
-        LogStore(state / state_files.EVENT_LOG_STORE, make=False) as store,
-        LocalEngine(
-            root,
-            Path(work),
-            memory_mib=settings.eventlog.memory_mib,
-            threads=settings.eventlog.threads,
-        ) as engine,
-    ):
+    with open_log_tables(context) as tables:
+        store = tables.store
+        days = DeliveredTable(LogFolder(tables.root, log).delivered(DAY.name), DAY.column)
         dates = list(DayPassBook(store, log).days(DAY.slot(since), DAY.slot(time.time() - DAY_S)))
         made = PersonExamples(
             schema,
             rules.log,
             independent_rules(rules, schema),
             PersonWordBook(store, log).words(),
-            engine,
-            Path(work),
+            tables.engine,
+            tables.work,
         )
         examples: list[FinalExample] = []
         for number, date in enumerate(dates):
