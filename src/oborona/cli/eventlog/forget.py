@@ -68,7 +68,11 @@ def forget(context: CliContext, person: tuple[str, ...], only: str | None, as_js
                 break
             time.sleep(LOOK_S)
     _show(found, as_json)
-    if waits and not runs:
+    if waits and runs:
+        echo(
+            "the process has other work before it; `oborona eventlog forget` shows when it is done"
+        )
+    elif waits:
         echo("the process of event logs does not run: `oborona eventlog run --once` does it now")
 
 
