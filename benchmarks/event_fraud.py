@@ -31,7 +31,7 @@ from oborona.eventlog.batch.run import LogChecker  # noqa: E402
 from oborona.eventlog.batch.store import LogStore  # noqa: E402
 from oborona.eventlog.daily.day_pass import DayPass  # noqa: E402
 from oborona.eventlog.declared_log import DeclaredLog, read_logs  # noqa: E402
-from oborona.eventlog.engine import LocalEngine  # noqa: E402
+from oborona.eventlog.engines.local import LocalEngine  # noqa: E402
 from oborona.eventlog.export.dropped_files import DroppedFiles  # noqa: E402
 from oborona.eventlog.folder import LogFolder  # noqa: E402
 from oborona.eventlog.keys import EventHasher  # noqa: E402

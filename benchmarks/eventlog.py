@@ -28,7 +28,7 @@ from rich.table import Table
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # started as a script, from anywhere
 from oborona.eventlog.batch.run import LogChecker
 from oborona.eventlog.batch.store import LogStore, SourceTable
-from oborona.eventlog.engine import LocalEngine
+from oborona.eventlog.engines.local import LocalEngine
 from oborona.eventlog.folder import LogFolder
 from oborona.eventlog.policy_rules import EventRules
 from oborona.eventlog.schema import ColumnKind, LogColumn, LogSchema

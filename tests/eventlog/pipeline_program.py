@@ -21,7 +21,7 @@ from oborona.eventlog.batch.store import LogStore
 from oborona.eventlog.daily import day_pass
 from oborona.eventlog.daily.day_pass import DayPass
 from oborona.eventlog.declared_log import read_logs
-from oborona.eventlog.engine import LocalEngine
+from oborona.eventlog.engines.local import LocalEngine
 from oborona.eventlog.export.dropped_files import DroppedFiles
 from oborona.eventlog.folder import LogFolder
 from oborona.eventlog.merge.merger import LogMerger

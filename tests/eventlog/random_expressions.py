@@ -15,7 +15,8 @@ import ibis
 import ibis.expr.types as ir
 import pyarrow as pa
 
-from oborona.eventlog.rules.columns import TableEngine, column_of, table_schema
+from oborona.config.eventlog import TableEngine
+from oborona.eventlog.rules.columns import column_of, table_schema
 from oborona.eventlog.rules.compile import CheckedTree
 from oborona.eventlog.rules.cost import written_size
 from oborona.eventlog.rules.networks import address_columns

@@ -14,7 +14,7 @@ import pytest
 from oborona.errors import StoreError
 from oborona.eventlog.batch import run
 from oborona.eventlog.batch.rows import with_rules
-from oborona.eventlog.engine import EngineMemoryError
+from oborona.eventlog.engines.engine import EngineMemoryError
 from oborona.eventlog.policy_rules import EventRules
 from oborona.eventlog.slots import slot_name
 from oborona.eventlog.tables.checksum import checksum

@@ -8,8 +8,9 @@ from typing import Any, Final
 import ibis
 import pytest
 
+from oborona.config.eventlog import TableEngine
 from oborona.errors import PolicyError
-from oborona.eventlog.rules.columns import TableEngine, column_of
+from oborona.eventlog.rules.columns import column_of
 from oborona.eventlog.rules.compile import (
     compile_rules,
     live_names,

@@ -30,7 +30,7 @@ from oborona.eventlog.thresholds import LATE_S
 from oborona.policy.folders import PolicyFolders
 from tests.eventlog.test_merger import Killed, MergedLog
 from tests.eventlog.test_policy_rules import LOG
-from tests.eventlog.worlds import CLICKS, NO_RULES, START, made_rows, opened_log
+from tests.eventlog.worlds import CLICKS, ENGINE, NO_RULES, START, made_rows, opened_log
 
 MIDNIGHT = START // 86_400 * 86_400
 DATE = slot_name(MIDNIGHT)[:10]
@@ -403,7 +403,7 @@ def test_rules_over_days_look_at_days_alone(tmp_path: Path) -> None:
     folder = tmp_path / "policy.d"
     folder.mkdir()
     (folder / "50-events.toml").write_text(LOG + OVER_DAYS)
-    rules = PolicyRules(PolicyFolders.of(folder), [CLICKS])
+    rules = PolicyRules(PolicyFolders.of(folder), [CLICKS], ENGINE)
     assert rules.of("clicks").live == ("CLICKED",)
     assert rules.of("clicks").needed == {"event"}
     with opened_log(tmp_path, rules=lambda: rules.of("clicks")) as log:

@@ -28,7 +28,7 @@ from oborona.policy.models.final.examples import FinalExample
 from oborona.policy.models.final.file import BrokenModel, encode
 from tests.eventlog.test_day_pass import PassedLog
 from tests.eventlog.test_policy_rules import LOG
-from tests.eventlog.worlds import CLICKS, START, opened_log
+from tests.eventlog.worlds import CLICKS, ENGINE, START, opened_log
 
 MIDNIGHT = START // 86_400 * 86_400
 DAYS = 6
@@ -121,7 +121,7 @@ def modelled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ModelledLog]:
     folder = tmp_path / "policy.d"
     folder.mkdir()
     (folder / "50-events.toml").write_text(LOG + RULES)
-    rules = PolicyRules(PolicyFolders.of(folder), [CLICKS])
+    rules = PolicyRules(PolicyFolders.of(folder), [CLICKS], ENGINE)
     with opened_log(tmp_path, rules=lambda: rules.of("clicks")) as log:
         site = ModelledLog(log, tmp_path, rules)
         site.give_days(range(DAYS))

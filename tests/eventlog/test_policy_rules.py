@@ -17,7 +17,7 @@ from oborona.eventlog.policy_rules import PolicyRules
 from oborona.eventlog.replay import RuleReplay
 from oborona.eventlog.slots import SLOT_S, slot_name
 from oborona.policy.folders import PolicyFolders
-from tests.eventlog.worlds import CLICKS, START, CheckedLog, opened_log
+from tests.eventlog.worlds import CLICKS, ENGINE, START, CheckedLog, opened_log
 
 LOG = """
 [[event_log]]
@@ -77,7 +77,7 @@ def ruled(tmp_path: Path, text: str = LOG + RULES) -> Iterator[RuledLog]:
     folder = tmp_path / "policy.d"
     folder.mkdir(exist_ok=True)
     (folder / "50-events.toml").write_text(text)
-    rules = PolicyRules(PolicyFolders.of(folder), [CLICKS])
+    rules = PolicyRules(PolicyFolders.of(folder), [CLICKS], ENGINE)
     with ExitStack() as closings:
         log = closings.enter_context(opened_log(tmp_path, rules=lambda: rules.of("clicks")))
         yield RuledLog(folder, log, rules)

@@ -15,7 +15,7 @@ from pathlib import Path
 from oborona.eventlog.batch.run import LogChecker
 from oborona.eventlog.batch.store import DropState, LogStore
 from oborona.eventlog.declared_log import read_logs
-from oborona.eventlog.engine import LocalEngine
+from oborona.eventlog.engines.local import LocalEngine
 from oborona.eventlog.export.dropped_files import DroppedFiles
 from oborona.eventlog.folder import LogFolder
 from oborona.eventlog.merge.merger import LogMerger

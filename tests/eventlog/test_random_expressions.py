@@ -10,8 +10,8 @@ import ibis
 import ibis.expr.types as ir
 import pytest
 
+from oborona.config.eventlog import TableEngine
 from oborona.eventlog.rules import arithmetic
-from oborona.eventlog.rules.columns import TableEngine
 from oborona.eventlog.rules.compile import compile_rules
 from oborona.eventlog.rules.emit import TableEmitter
 from oborona.eventlog.rules.row import RowFacts, RowRules, readers

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from oborona.eventlog.rules.columns import TableEngine
+from oborona.config.eventlog import TableEngine
 from oborona.eventlog.rules.compare import compare_rules
 from oborona.eventlog.rules.compile import compile_rules
 from oborona.eventlog.rules.facts import with_facts

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
@@ -11,9 +12,11 @@ from typing import Any
 
 import pyarrow as pa
 
+from oborona.config.eventlog import EventLogSettings, TableEngine
 from oborona.eventlog.batch.run import LogChecker
 from oborona.eventlog.batch.store import LogStore, SourceTable
-from oborona.eventlog.engine import LocalEngine
+from oborona.eventlog.engines.choice import open_engine
+from oborona.eventlog.engines.engine import EventEngine
 from oborona.eventlog.folder import LogFolder
 from oborona.eventlog.keys import EventHasher
 from oborona.eventlog.policy_rules import EventRules
@@ -32,6 +35,17 @@ CLICKS = LogSchema(
 )
 NO_RULES = EventRules("none")
 KINDS = ("click", "show", "read", "share")
+ENGINE = TableEngine(os.environ.get("OBORONA_EVENT_ENGINE", "duckdb"))
+"""All tests of event logs run on Spark, too, by OBORONA_EVENT_ENGINE=pyspark."""
+SETTINGS = EventLogSettings(
+    memory_mib=256 if ENGINE is TableEngine.DUCKDB else 1024,
+    engine=ENGINE,
+    spark_settings={
+        "spark.driver.host": "127.0.0.1",
+        "spark.driver.bindAddress": "127.0.0.1",
+        "spark.sql.shuffle.partitions": "1",
+    },
+)
 HASHER = EventHasher(b"a key of tests, no site's")
 
 
@@ -105,7 +119,7 @@ class CheckedLog:
         self,
         root: Path,
         store: LogStore,
-        engine: LocalEngine,
+        engine: EventEngine,
         *,
         most: int = 12,
         rules: Callable[[], EventRules] = lambda: NO_RULES,
@@ -162,7 +176,7 @@ def opened_log(state: Path, **options: Any) -> Iterator[CheckedLog]:
         for folder in (root, work):
             folder.mkdir(parents=True, exist_ok=True)
         store = closings.enter_context(LogStore(state / "eventlog.db"))
-        engine = closings.enter_context(LocalEngine(root, work, memory_mib=256))
+        engine = closings.enter_context(open_engine(SETTINGS, root, work))
         yield CheckedLog(root, store, engine, **options)
 
 

@@ -9,6 +9,13 @@ import msgspec
 from msgspec import Meta
 
 
+class TableEngine(StrEnum):
+    """An engine that computes tables of events."""
+
+    DUCKDB = "duckdb"
+    PYSPARK = "pyspark"
+
+
 class PersonModelMode(StrEnum):
     """What models of persons do."""
 
@@ -134,3 +141,27 @@ class EventLogSettings(msgspec.Struct, frozen=True, kw_only=True):
     threads: Annotated[
         int, Meta(ge=1, le=256, description="Threads of the engine: mail comes first.")
     ] = 1
+    engine: Annotated[
+        TableEngine,
+        Meta(
+            description="What computes. duckdb: this process, on this machine. pyspark: a cluster of "
+            "Spark, driven by this process; eventlog.folder is then one that all its machines see."
+        ),
+    ] = TableEngine.DUCKDB
+    spark_master: Annotated[
+        str,
+        Meta(
+            pattern=r"\A(local(\[[0-9*, ]+\])?|local-cluster\[[0-9, ]+\]|yarn|(spark|k8s)://[^\s\x00-\x1f]+)\Z",
+            max_length=1024,
+            description="Where the cluster is, as Spark writes it: spark://HOST:7077, yarn, "
+            "k8s://https://HOST:6443, or local[4], this machine with 4 threads.",
+            extra={"allowed": "an address of a cluster of Spark"},
+        ),
+    ] = "local[1]"
+    spark_settings: Annotated[
+        dict[Annotated[str, Meta(pattern=r"\Aspark\.[A-Za-z0-9_.-]{1,200}\Z")], str],
+        Meta(
+            description="Settings of Spark by their names, such as spark.executor.memory.",
+            extra={"allowed": "names that begin with spark., each with a text"},
+        ),
+    ] = {}

@@ -8,6 +8,7 @@
     LOG/revisions/1d/DATE.N.parquet        rows of a day that were given out again, by the pass N
     LOG/fraud_persons/DATE.parquet         persons who were caught on a day
     LOG/person_scores/DATE.N.parquet       what a model said of the persons of a day, in the pass N
+    LOG/side/NAME/DATE.parquet             a day as other rules judge it, asked for by hand
     LOG/aside/NAME.jsonl                   rows that can't be used, each with the reason
 
 A file whose name begins with a point is one that is being written.
@@ -47,9 +48,10 @@ class LogFolder:
         self._revisions = self.path / "revisions" / "1d"
         self._persons = self.path / "fraud_persons"
         self._scores = self.path / "person_scores"
+        self._side = self.path / "side"
         self._all = (
             *(self._stream, self._checked, self._keys, self._counts, self._aside),
-            *(self._revisions, self._persons, self._scores),
+            *(self._revisions, self._persons, self._scores, self._side),
         )
         with _told(self.path):
             for folder in self._all:
@@ -116,8 +118,50 @@ class LogFolder:
         """Return where it is what a model said of persons, arguments as of `revisions`."""
         return self._scores / f"{date}.{number}{SUFFIX}"
 
-    def of_passes(self) -> list[Path]:
-        """Return all files in which passes over days wrote what they found.
+    def side(self, name: str, date: str) -> Path:
+        """Return where a day is as other rules judge it.
+
+        Args:
+            name: of the side table.
+            date: of the day.
+
+        Raises:
+            StoreError: its folder can't be made.
+        """
+        folder = self._side / name
+        with _told(folder):
+            folder.mkdir(mode=MODE, exist_ok=True)
+        return folder / (date + SUFFIX)
+
+    def sides(self) -> dict[str, list[Path]]:
+        """Return the days of side tables, in order, by the names of the tables.
+
+        Raises:
+            StoreError: a folder can't be read.
+        """
+        with _told(self._side):
+            return {
+                folder.name: [
+                    path for path in sorted(folder.iterdir()) if not path.name.startswith(".")
+                ]
+                for folder in sorted(self._side.iterdir())
+            }
+
+    def remove_side(self, name: str) -> None:
+        """Remove a side table.
+
+        Raises:
+            StoreError: it can't be removed, or there is none.
+        """
+        folder = self._side / name
+        with _told(folder):
+            for path in folder.iterdir():
+                path.unlink()
+            folder.rmdir()
+
+    def of_persons(self) -> list[Path]:
+        """Return all files beside tables in which something is said of persons: what passes over
+        days found, and side tables.
 
         Raises:
             StoreError: a folder can't be read.
@@ -125,8 +169,8 @@ class LogFolder:
         with _told(self.path):
             return [
                 path
-                for folder in (self._revisions, self._persons, self._scores)
-                for path in sorted(folder.iterdir())
+                for folder in (self._revisions, self._persons, self._scores, self._side)
+                for path in sorted(folder.rglob("*"))
                 if path.suffix == SUFFIX and not path.name.startswith(".")
             ]
 

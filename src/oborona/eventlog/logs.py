@@ -16,7 +16,7 @@ from oborona.eventlog.batch.run import LogChecker
 from oborona.eventlog.batch.store import LogStore
 from oborona.eventlog.daily.day_pass import DayPass
 from oborona.eventlog.declared_log import DeclaredLog, read_logs
-from oborona.eventlog.engine import LocalEngine
+from oborona.eventlog.engines.choice import open_engine, work_folder
 from oborona.eventlog.erasure.eraser import PersonEraser
 from oborona.eventlog.export.dropped_files import DroppedFiles
 from oborona.eventlog.export.exporter import LogExporter
@@ -165,20 +165,17 @@ def open_logs(
         StoreError: a store or a folder can't be used.
     """
     declared = read_logs(Path(settings.paths.event_logs), OWN_NAMES)
-    rules = PolicyRules(policy, schemas(settings))
+    rules = PolicyRules(policy, schemas(settings), settings.eventlog.engine)
     hasher = EventHasher(secret.load(state).eventlog)
-    root, work = root_folder(settings, state), state / state_files.EVENT_LOG_WORK
+    root = root_folder(settings, state)
+    work = work_folder(settings.eventlog, root, state / state_files.EVENT_LOG_WORK)
     try:
         for folder in (root, work):
             folder.mkdir(mode=0o750, exist_ok=True)
     except OSError as error:
         raise StoreError(f"{error.filename}: {error.strerror}") from error
     store = closings.enter_context(LogStore(state / state_files.EVENT_LOG_STORE))
-    engine = closings.enter_context(
-        LocalEngine(
-            root, work, memory_mib=settings.eventlog.memory_mib, threads=settings.eventlog.threads
-        )
-    )
+    engine = closings.enter_context(open_engine(settings.eventlog, root, work))
 
     def worked(schema: LogSchema, source: Callable[[LogFolder], LogStep]) -> WorkedLog:
         folder = LogFolder(root, schema.name)

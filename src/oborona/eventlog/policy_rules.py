@@ -13,6 +13,7 @@ from typing import Final, NamedTuple
 import ibis
 from ibis.expr import types as ir
 
+from oborona.config.eventlog import TableEngine
 from oborona.errors import PolicyError
 from oborona.eventlog.rules.compile import RuleColumn, compile_rules, live_names, needed_facts
 from oborona.eventlog.rules.facts import with_facts
@@ -41,6 +42,7 @@ class EventRules(NamedTuple):
     needed: frozenset[str] = frozenset()  # facts that they name
     log: RuledLog | None = None
     scores: ir.Table | None = None  # what a model says of persons, where rules may see it
+    dialect: TableEngine = TableEngine.DUCKDB  # the engine that they are written for
 
     @property
     def shadow(self) -> tuple[str, ...]:
@@ -80,6 +82,7 @@ class EventRules(NamedTuple):
             history=past,
             thresholds=lines,
             scores=self.scores,
+            engine=self.dialect,
         )
 
 
@@ -89,13 +92,20 @@ class PolicyRules:
     Args:
         folders: of the policy.
         schemas: of all logs.
+        dialect: the engine that rules are written for.
 
     Raises:
-        PolicyError: the policy can't be used.
+        PolicyError: the policy can't be used, or the engine can't calculate its rules.
     """
 
-    def __init__(self, folders: PolicyFolders, schemas: Sequence[LogSchema]) -> None:
+    def __init__(
+        self,
+        folders: PolicyFolders,
+        schemas: Sequence[LogSchema],
+        dialect: TableEngine = TableEngine.DUCKDB,
+    ) -> None:
         self._folders = folders
+        self._dialect = dialect
         self._schemas = {schema.name: schema for schema in schemas}
         self._cache = PolicyCache()
         self._trouble = ""  # as it was said
@@ -134,28 +144,29 @@ class PolicyRules:
     def _loaded(self) -> tuple[dict[str, EventRules], dict[str, EventRules]]:
         policy = load_policy(self._folders, SCHEMA, self._cache)
         events = policy.events
-        return (
-            {name: _rules(policy, events.of_tables, one) for name, one in self._schemas.items()},
-            {name: _rules(policy, events.by_log, one) for name, one in self._schemas.items()},
+        of_tables, of_days = (
+            {name: self._of(policy, rules, one) for name, one in self._schemas.items()}
+            for rules in (events.of_tables, events.by_log)
         )
+        return of_tables, of_days
 
-
-def _rules(policy: Policy, by_log: Mapping[str, LogRules], schema: LogSchema) -> EventRules:
-    name = schema.name.upper()
-    rules = by_log.get(name)
-    if rules is None:
-        return EventRules(policy.version)
-    log = policy.events.logs[name]
-    wrong = _difference(log, schema)
-    if wrong:
-        raise PolicyError(f"event log {name}: {wrong}")
-    return EventRules(
-        version=policy.version,
-        columns=compile_rules(rules, log),
-        live=live_names(rules),
-        needed=needed_facts(rules),
-        log=log,
-    )
+    def _of(self, policy: Policy, by_log: Mapping[str, LogRules], schema: LogSchema) -> EventRules:
+        name = schema.name.upper()
+        rules = by_log.get(name)
+        if rules is None:
+            return EventRules(policy.version)
+        log = policy.events.logs[name]
+        wrong = _difference(log, schema)
+        if wrong:
+            raise PolicyError(f"event log {name}: {wrong}")
+        return EventRules(
+            version=policy.version,
+            columns=compile_rules(rules, log, self._dialect),
+            live=live_names(rules),
+            needed=needed_facts(rules),
+            log=log,
+            dialect=self._dialect,
+        )
 
 
 def _difference(log: RuledLog, schema: LogSchema) -> str:

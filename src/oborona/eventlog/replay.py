@@ -15,7 +15,7 @@ from ibis.expr import types as ir
 from oborona.eventlog.batch.rows import batch_rows
 from oborona.eventlog.batch.run import COUNTS, KEYS
 from oborona.eventlog.batch.store import LogStore
-from oborona.eventlog.engine import LocalEngine
+from oborona.eventlog.engines.engine import EventEngine
 from oborona.eventlog.folder import LogFolder
 from oborona.eventlog.policy_rules import OF_CHECK, EventRules
 from oborona.eventlog.rules.compare import EXAMPLES, RuleComparison, compare_rules
@@ -40,7 +40,7 @@ class RuleReplay:
     """
 
     def __init__(
-        self, schema: LogSchema, folder: LogFolder, store: LogStore, engine: LocalEngine
+        self, schema: LogSchema, folder: LogFolder, store: LogStore, engine: EventEngine
     ) -> None:
         self._schema = schema
         self._folder = folder

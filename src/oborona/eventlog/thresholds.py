@@ -19,7 +19,7 @@ import pyarrow as pa
 
 from oborona.eventlog.batch.store import OTHERS, LogStore
 from oborona.eventlog.batch.threshold_book import EventThreshold, ThresholdBook
-from oborona.eventlog.engine import LocalEngine
+from oborona.eventlog.engines.engine import EventEngine
 from oborona.eventlog.folder import LogFolder
 from oborona.eventlog.periods import DAY
 from oborona.eventlog.schema import RULES, LogSchema
@@ -65,7 +65,7 @@ class ThresholdRenewal:
         schema: LogSchema,
         folder: LogFolder,
         store: LogStore,
-        engine: LocalEngine,
+        engine: EventEngine,
         *,
         clock: Callable[[], float],
     ) -> None:

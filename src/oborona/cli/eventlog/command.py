@@ -12,6 +12,7 @@ from rich.table import Table
 
 from oborona import lock, state_files
 from oborona.cli.context import CliContext, pass_cli_context
+from oborona.cli.eventlog.backfill import backfill
 from oborona.cli.eventlog.day_pass import day_pass, passed_day
 from oborona.cli.eventlog.forget import forget
 from oborona.cli.eventlog.logs import open_log_store
@@ -34,7 +35,7 @@ def eventlog() -> None:
     """Export and check event logs, and show what they hold (docs/operate/eventlog.md)."""
 
 
-for one in (day_pass, forget, person, person_model, replay, thresholds):
+for one in (backfill, day_pass, forget, person, person_model, replay, thresholds):
     eventlog.add_command(one)
 
 

@@ -16,7 +16,7 @@ from oborona.errors import ConfigError
 
 if TYPE_CHECKING:
     from oborona.eventlog.batch.store import LogStore
-    from oborona.eventlog.engine import LocalEngine
+    from oborona.eventlog.engines.engine import EventEngine
     from oborona.eventlog.schema import LogSchema
 
 
@@ -26,7 +26,7 @@ class EventLogReading(NamedTuple):
     root: Path  # of all logs
     work: Path  # a folder of its own, gone with it
     store: LogStore
-    engine: LocalEngine
+    engine: EventEngine
 
 
 def schema_of(context: CliContext, log: str) -> LogSchema:
@@ -59,21 +59,20 @@ def open_log_tables(context: CliContext) -> Iterator[EventLogReading]:
     Raises:
         StoreError: no log has been checked, or a file can't be used.
     """
-    from oborona.eventlog.engine import LocalEngine  # noqa: PLC0415 - see `schema_of`
+    from oborona.eventlog.engines.choice import (  # noqa: PLC0415 - see `schema_of`
+        open_engine,
+        work_folder,
+    )
     from oborona.eventlog.logs import root_folder  # noqa: PLC0415
 
     settings = context.loaded.settings
     root = root_folder(settings, context.state)
+    within = work_folder(settings.eventlog, root, Path(tempfile.gettempdir()))
     with (
         as_owner_of(context.state),
-        tempfile.TemporaryDirectory(prefix="oborona-eventlog-") as work,
+        tempfile.TemporaryDirectory(prefix="oborona-eventlog-", dir=within) as work,
         open_log_store(context) as store,
-        LocalEngine(
-            root,
-            Path(work),
-            memory_mib=settings.eventlog.memory_mib,
-            threads=settings.eventlog.threads,
-        ) as engine,
+        open_engine(settings.eventlog, root, Path(work)) as engine,
     ):
         yield EventLogReading(root, Path(work), store, engine)
 

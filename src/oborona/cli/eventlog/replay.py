@@ -60,9 +60,9 @@ def replay(
     check_packages()
     found = _compared(context, log, folder, time.time() - since, limit)
     if as_json:
-        echo_json(_as_object(log, found))
+        echo_json(comparison(log, found))
     else:
-        _show(log, found)
+        show_comparison(log, found)
 
 
 def _compared(
@@ -74,7 +74,11 @@ def _compared(
 
     schema = schema_of(context, log)
     before, after = (
-        PolicyRules(policy_folders(one.loaded.settings.paths), [schema]).of(log)
+        PolicyRules(
+            policy_folders(one.loaded.settings.paths),
+            [schema],
+            context.loaded.settings.eventlog.engine,
+        ).of(log)
         for one in (context, context.under(folder))
     )
     with open_log_tables(context) as tables:
@@ -83,7 +87,8 @@ def _compared(
         return judged.compare(before, after, since, limit)
 
 
-def _as_object(log: str, found: RuleComparison) -> dict[str, Any]:
+def comparison(log: str, found: RuleComparison) -> dict[str, Any]:
+    """Return what rows would get by other rules, as an object."""
     return {
         "log": log,
         "rows": found.rows,
@@ -95,7 +100,8 @@ def _as_object(log: str, found: RuleComparison) -> dict[str, Any]:
     }
 
 
-def _show(log: str, found: RuleComparison) -> None:
+def show_comparison(log: str, found: RuleComparison) -> None:
+    """Print what rows would get by other rules."""
     echo(f"{log}: {found.rows} rows, {found.changed} would have other rules")
     table = Table(show_edge=False)
     table.add_column("rule", no_wrap=True)

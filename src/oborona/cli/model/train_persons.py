@@ -70,7 +70,9 @@ def _examples(
 
     settings = context.loaded.settings
     schema = schema_of(context, log)
-    rules = PolicyRules(policy_folders(settings.paths), [schema]).of_day(log)
+    rules = PolicyRules(policy_folders(settings.paths), [schema], settings.eventlog.engine).of_day(
+        log
+    )
     if rules.log is None:
         raise NotTrainable(f"no [[event_log]] of the policy declares {log.upper()}")
     with open_log_tables(context) as tables:

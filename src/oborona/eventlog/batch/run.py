@@ -27,7 +27,7 @@ import pyarrow as pa
 from oborona.eventlog.batch.rows import batch_rows, by_table, rule_counts, shadow_counts, with_rules
 from oborona.eventlog.batch.store import OTHERS, CheckedTable, EventShare, LogBatch, LogStore
 from oborona.eventlog.batch.threshold_book import ThresholdBook
-from oborona.eventlog.engine import EngineMemoryError, LocalEngine
+from oborona.eventlog.engines.engine import EngineMemoryError, EventEngine
 from oborona.eventlog.folder import LogFolder
 from oborona.eventlog.log_metrics import count_checked
 from oborona.eventlog.periods import PERIODS, shares
@@ -73,7 +73,7 @@ class LogChecker:
         schema: LogSchema,
         folder: LogFolder,
         store: LogStore,
-        engine: LocalEngine,
+        engine: EventEngine,
         *,
         rules: Callable[[], EventRules],
         most: int,

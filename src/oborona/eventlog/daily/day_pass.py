@@ -35,7 +35,7 @@ from oborona.eventlog.daily.book import PERSONS_DAYS, CaughtDay, DayPassBook, Pa
 from oborona.eventlog.daily.due_days import DueDays
 from oborona.eventlog.daily.judged_day import RULE_LISTS, JudgedDay
 from oborona.eventlog.daily.verdict import FraudPerson
-from oborona.eventlog.engine import LocalEngine
+from oborona.eventlog.engines.engine import EventEngine
 from oborona.eventlog.folder import LogFolder
 from oborona.eventlog.log_metrics import count_pass
 from oborona.eventlog.merge.book import MergeBook
@@ -84,7 +84,7 @@ class DayPass:
         schema: LogSchema,
         folder: LogFolder,
         store: LogStore,
-        engine: LocalEngine,
+        engine: EventEngine,
         *,
         rules: Callable[[], EventRules],
         work: Path,

@@ -9,6 +9,7 @@ from typing import Final, NamedTuple
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+from ibis.expr import types as ir
 
 from oborona.eventlog.batch.rows import SHADOW, rule_lists
 from oborona.eventlog.batch.run import COUNTS, KEYS
@@ -21,7 +22,7 @@ from oborona.eventlog.daily.verdict import (
     names_in,
     offending,
 )
-from oborona.eventlog.engine import LocalEngine
+from oborona.eventlog.engines.engine import EventEngine
 from oborona.eventlog.persons.model import PersonModel
 from oborona.eventlog.persons.person_scores import PersonScores
 from oborona.eventlog.policy_rules import EventRules
@@ -52,7 +53,7 @@ class JudgedDay:
     """
 
     def __init__(
-        self, schema: LogSchema, engine: LocalEngine, work: Path, scores: PersonScores
+        self, schema: LogSchema, engine: EventEngine, work: Path, scores: PersonScores
     ) -> None:
         self._scores = scores
         self._schema = schema
@@ -68,6 +69,8 @@ class JudgedDay:
         rules: EventRules,
         thresholds: Mapping[str, float],
         model: PersonModel | None,
+        *,
+        afresh: bool = False,
     ) -> DayFindings:
         """Judge rows; `pieces` gives them back.
 
@@ -76,6 +79,7 @@ class JudgedDay:
             rules: of the policy, over whole days.
             thresholds: by event; `OTHERS`.
             model: of persons; None = there is none.
+            afresh: rows have what these rules say alone, whatever they were given out with.
 
         Raises:
             EngineMemoryError: the memory does not suffice.
@@ -83,7 +87,8 @@ class JudgedDay:
         """
         engine = self._engine
         rows = engine.files("day_rows", [Path(file) for file in sorted(files)], self.columns)
-        engine.write(day.placed_rows(rows), self._placed)
+        begun = day.placed_rows(rows, engine.dialect)
+        engine.write(day.afresh(begun) if afresh else begun, self._placed)
         placed = engine.files("day_placed", [self._placed], self.columns)
         scores = None
         if model is not None:
@@ -123,15 +128,24 @@ class JudgedDay:
                 shadow[f"{name}{SHADOW}"] += kind["rows"]
         return DayFindings(fraud_persons(counts, found), dict(sorted(shadow.items())), scores)
 
-    def pieces(self) -> Iterator[tuple[pa.Table, pa.Table]]:
-        """Yield the rows, as they were given out and as they are from now on, some at a time."""
+    def final(self) -> ir.Table:
+        """Return the judged rows as a table of the engine: those of `transform.day.final_rows`."""
+        return self._engine.files("day_final", [self._final], self.columns)
+
+    def pieces(self, given: str = "names_before") -> Iterator[tuple[pa.Table, pa.Table]]:
+        """Yield the rows, as they were given out and as they are from now on, some at a time.
+
+        Args:
+            given: the column of what they were given out with: `names_given` where they were judged
+                afresh.
+        """
         with pq.ParquetFile(self._final) as file:
             for batch in file.iter_batches(ROW_GROUP):
                 piece = pa.Table.from_batches([batch])
                 plain = piece.select(self._schema.arrow.names)
                 before, after = (
                     plain.append_column(RULES, rule_lists(piece.column(name))).cast(self.columns)
-                    for name in ("names_before", "names_after")
+                    for name in (given, "names_after")
                 )
                 yield before, after
 

@@ -4,7 +4,7 @@
              is written down
     slots    half hours and days: the rows to be removed are taken from what each slot has, then
              they are removed in one commit, and the files that had them
-    passes   what passes over days found: revisions, who was caught, scores
+    passes   what passes over days found: revisions, who was caught, scores; side tables
     tables   those of five minutes: what each has from now on is written down, then its histories,
              the checked table and the table itself are written without the person
     finish   it is written down, and who it was is forgotten
@@ -122,8 +122,8 @@ class PersonEraser:
             delivered.erase("person", person)
 
     def _erase_passes(self, person: int) -> None:
-        """Take a person out of what passes over days found."""
-        for path in self._folder.of_passes():
+        """Take a person out of what passes over days found, and out of side tables."""
+        for path in self._folder.of_persons():
             table = read_table(path)
             left = _without(table, person)
             if left.num_rows < table.num_rows:

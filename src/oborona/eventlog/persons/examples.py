@@ -20,7 +20,7 @@ import pyarrow as pa
 from ibis.expr import types as ir
 
 from oborona.eventlog.daily.verdict import is_caught, names_in
-from oborona.eventlog.engine import LocalEngine
+from oborona.eventlog.engines.engine import EventEngine
 from oborona.eventlog.persons.model import counted_columns
 from oborona.eventlog.persons.word_book import PersonWord
 from oborona.eventlog.policy_rules import EventRules
@@ -63,7 +63,7 @@ class PersonExamples:
         log: RuledLog,
         independent: frozenset[str],
         words: Mapping[int, PersonWord],
-        engine: LocalEngine,
+        engine: EventEngine,
         work: Path,
     ) -> None:
         self._schema = schema
@@ -86,7 +86,7 @@ class PersonExamples:
     def _of_day(self, date: str, files: Sequence[str]) -> Iterator[FinalExample]:
         columns = self._schema.arrow.append(pa.field(RULES, pa.list_(pa.string())))
         rows = self._engine.files("person_rows", list(map(Path, files)), columns)
-        self._engine.write(day.placed_rows(rows), self._path)
+        self._engine.write(day.placed_rows(rows, self._engine.dialect), self._path)
         placed = self._engine.files("person_placed", [self._path], columns)
         labels = self._labels(placed.select("person", "names_before"))
         counted = counted_columns(self._schema, self._log.counted)

@@ -16,7 +16,7 @@ from ibis.expr import types as ir
 
 from oborona.config.eventlog import PersonModelMode
 from oborona.errors import OboronaError
-from oborona.eventlog.engine import LocalEngine
+from oborona.eventlog.engines.engine import EventEngine
 from oborona.eventlog.folder import LogFolder
 from oborona.eventlog.periods import DAY
 from oborona.eventlog.persons.model import (
@@ -54,7 +54,7 @@ class PersonScores:
         self,
         schema: LogSchema,
         folder: LogFolder,
-        engine: LocalEngine,
+        engine: EventEngine,
         path: Path,
         mode: PersonModelMode,
         *,

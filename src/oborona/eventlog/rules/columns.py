@@ -9,13 +9,13 @@ engines have a type for addresses in common (`networks`).
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from enum import StrEnum
 from typing import Final, Protocol
 
 import ibis
 import ibis.expr.datatypes as dt
 import ibis.expr.types as ir
 
+from oborona.config.eventlog import TableEngine
 from oborona.policy.event_logs import EventColumnKind
 from oborona.policy.expression.schema import FactSchema, PieceKind
 
@@ -32,13 +32,6 @@ SECOND: Final = 1_000_000  # microseconds
 
 EngineFunction = Callable[[ir.Value], ir.Value]
 """A function of one argument that engines have."""
-
-
-class TableEngine(StrEnum):
-    """An engine that statements are written for."""
-
-    DUCKDB = "duckdb"
-    PYSPARK = "pyspark"
 
 
 class LogColumns(Protocol):

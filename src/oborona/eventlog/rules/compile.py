@@ -21,7 +21,8 @@ import ibis
 import ibis.expr.operations as ops
 import ibis.expr.types as ir
 
-from oborona.eventlog.rules.columns import RULES, LogColumns, TableEngine, table_schema
+from oborona.config.eventlog import TableEngine
+from oborona.eventlog.rules.columns import RULES, LogColumns, table_schema
 from oborona.eventlog.rules.cost import MAX_SIZE, written_size
 from oborona.eventlog.rules.emit import TableEmitter
 from oborona.policy.event_logs import RuledLog

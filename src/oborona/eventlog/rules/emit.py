@@ -23,9 +23,9 @@ from typing import Final
 import ibis
 import ibis.expr.types as ir
 
+from oborona.config.eventlog import TableEngine
 from oborona.eventlog.rules import arithmetic, clock, networks, texts
 from oborona.eventlog.rules.columns import (
-    TableEngine,
     column_of,
     high_of,
     inside,

@@ -18,6 +18,7 @@ from typing import Final
 import ibis
 import ibis.expr.types as ir
 
+from oborona.config.eventlog import TableEngine
 from oborona.eventlog.rules.columns import (
     EVENT,
     KEY,
@@ -26,7 +27,6 @@ from oborona.eventlog.rules.columns import (
     SECOND,
     TIME,
     LogColumns,
-    TableEngine,
     column_of,
     micros,
 )

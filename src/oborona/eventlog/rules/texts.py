@@ -21,7 +21,8 @@ import ibis
 import ibis.expr.datatypes as dt
 import ibis.expr.types as ir
 
-from oborona.eventlog.rules.columns import TableEngine, engine_function
+from oborona.config.eventlog import TableEngine
+from oborona.eventlog.rules.columns import engine_function
 from oborona.policy.expression.forms import small_letters
 from oborona.policy.expression.table_dialect import MEMBER_END
 

@@ -11,7 +11,8 @@ from typing import Final
 import ibis
 from ibis.expr import types as ir
 
-from oborona.eventlog.rules.columns import TableEngine, whole_micros
+from oborona.config.eventlog import TableEngine
+from oborona.eventlog.rules.columns import whole_micros
 from oborona.eventlog.rules.compile import BETWEEN
 from oborona.eventlog.schema import RULES
 from oborona.eventlog.transform.check import DUPLICATE
@@ -20,7 +21,7 @@ ONE_TABLE: Final = 0
 """The number and the slot of the table that a day is taken for."""
 
 
-def placed_rows(rows: ir.Table) -> ir.Table:
+def placed_rows(rows: ir.Table, engine: TableEngine) -> ir.Table:
     """Return the rows of a day with `place`, `moment`, and `names_before`: their rules as a text.
 
     They are numbered by time. Of rows of one time those come last that were told to be duplicates,
@@ -29,9 +30,10 @@ def placed_rows(rows: ir.Table) -> ir.Table:
 
     Args:
         rows: the columns of the log, and its rules.
+        engine: for which the statement is.
     """
     known = rows.mutate(
-        moment=whole_micros(rows["time"], TableEngine.DUCKDB),
+        moment=whole_micros(rows["time"], engine),
         names_before=names_of(rows[RULES]),
         told_twice=rows[RULES].contains(DUPLICATE),
     )
@@ -39,6 +41,13 @@ def placed_rows(rows: ir.Table) -> ir.Table:
     order = ["moment", "told_twice", *others, "names_before"]
     place = ibis.row_number().over(ibis.window(order_by=[known[name] for name in order]))
     return known.mutate(place=place).drop(RULES, "told_twice")
+
+
+def afresh(rows: ir.Table) -> ir.Table:
+    """Return rows of `placed_rows` as if they had been given out without rules, which they have in
+    `names_given`.
+    """
+    return rows.mutate(names_given=rows.names_before, names_before=ibis.literal(""))
 
 
 def one_table(rows: ir.Table) -> ir.Table:
@@ -125,3 +134,33 @@ def final_rows(rows: ir.Table, judged: ir.Table, persons: ir.Table, meanings: ir
     meant = meant.select("of_place", "names_after").view()
     joined = rows.inner_join(meant, rows.place == meant.of_place)
     return joined.order_by("place").drop("place", "of_place", "moment")
+
+
+def compared_kinds(final: ir.Table) -> ir.Table:
+    """Return `names_given`, `names_after` that rows of `final_rows` have together, and `rows`."""
+    return final.group_by("names_given", "names_after").agg(rows=final.count())
+
+
+def compared_persons(final: ir.Table) -> ir.Table:
+    """Return each `person` of `final_rows` whom rules mark, and did not, or the reverse: `marked`
+    says whether they do now. In order of person.
+    """
+    known = final.filter(final.person.notnull())
+    counts = known.group_by("person").agg(
+        was=(known.names_given != "").max(), marked=(known.names_after != "").max()
+    )
+    other = counts.filter(counts.was != counts.marked)
+    return other.select("person", "marked").order_by("person")
+
+
+def changed_rows(final: ir.Table, changed: ir.Table, most: int) -> ir.Table:
+    """Return some rows of `final_rows` whose rules are others, the earliest first.
+
+    Args:
+        final: those rows.
+        changed: `names_given`, `names_after` that are not the same rules.
+        most: how many.
+    """
+    other = final.semi_join(changed, ["names_given", "names_after"])
+    columns = ["id", "person", "event", "names_given", "names_after"]
+    return other.order_by(["time", *columns]).select(*columns).limit(most)

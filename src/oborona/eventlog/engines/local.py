@@ -1,4 +1,4 @@
-"""The engine that computes a batch on this machine: DuckDB, within the process.
+"""The engine that computes on this machine: DuckDB, within the process.
 
 It reads files of one folder alone, has no network, and takes so much memory and no more: what does
 not fit it puts beside, into a folder that is its own.
@@ -17,15 +17,13 @@ import pyarrow as pa
 from ibis.backends.duckdb import Backend
 from ibis.expr import types as ir
 
+from oborona.config.eventlog import TableEngine
 from oborona.errors import StoreError
+from oborona.eventlog.engines.engine import EngineMemoryError, EventEngine
 
 
-class EngineMemoryError(StoreError):
-    """The memory that the engine may take does not suffice."""
-
-
-class LocalEngine:
-    """DuckDB, driven by Ibis; for one thread at a time, and to be closed.
+class LocalEngine(EventEngine):
+    """DuckDB, driven by Ibis.
 
     Args:
         folder: whose files it may read.
@@ -33,6 +31,8 @@ class LocalEngine:
         memory_mib: of its buffers.
         threads: of the engine.
     """
+
+    dialect = TableEngine.DUCKDB
 
     def __init__(self, folder: Path, work: Path, *, memory_mib: int, threads: int = 1) -> None:
         self._backend: Backend = ibis.duckdb.connect(
@@ -55,17 +55,9 @@ class LocalEngine:
         self.close()
 
     def close(self) -> None:
-        """Let its memory go."""
         self._backend.disconnect()
 
     def table(self, name: str, table: pa.Table) -> ir.Table:
-        """Return a table in memory as one of the engine.
-
-        Args:
-            name: under which the engine knows it, and holds its memory; the next one of the name
-                takes its place.
-            table: its rows.
-        """
         # Ibis holds columns that can't be null for another type, and files never are of it. Its own
         # tables of memory are never let go by the engine.
         fields = [field.with_nullable(True) for field in table.schema]
@@ -74,13 +66,6 @@ class LocalEngine:
             return self._backend.table(name)
 
     def files(self, name: str, paths: Iterable[Path], schema: pa.Schema) -> ir.Table:
-        """Return the rows of Parquet files with the same columns.
-
-        Args:
-            name: under which the engine knows them; the next ones of the name take their place.
-            paths: of files that we wrote; none = no rows.
-            schema: their columns.
-        """
         names = [str(path) for path in paths]
         if not names:
             return self.table(f"no_{name}", schema.empty_table())
@@ -88,26 +73,10 @@ class LocalEngine:
             return self._backend.read_parquet(names, table_name=name)
 
     def write(self, rows: ir.Table, path: Path) -> None:
-        """Write rows, computed, as a Parquet file: where they are too many for the memory.
-
-        Args:
-            rows: to be computed.
-            path: in a folder that the engine may use.
-
-        Raises:
-            EngineMemoryError: the memory does not suffice.
-            StoreError: a file can't be read or written.
-        """
         with _explained():
             self._backend.to_parquet(rows, path)
 
     def collect(self, rows: ir.Table) -> pa.Table:
-        """Return rows, computed.
-
-        Raises:
-            EngineMemoryError: the memory does not suffice.
-            StoreError: a file can't be read.
-        """
         with _explained():
             return self._backend.to_pyarrow(rows)
 

@@ -1,0 +1,1 @@
+"""What computes event logs: DuckDB within the process, or Spark; both are told the same."""
