@@ -15,6 +15,7 @@ from oborona.errors import StoreError
 from oborona.eventlog.batch import run
 from oborona.eventlog.batch.rows import with_rules
 from oborona.eventlog.engines.engine import EngineMemoryError
+from oborona.eventlog.engines.local import LocalEngine
 from oborona.eventlog.policy_rules import EventRules
 from oborona.eventlog.slots import slot_name
 from oborona.eventlog.tables.checksum import checksum
@@ -271,6 +272,9 @@ def test_the_same_tables_are_the_same_octets_in_whatever_batches(tmp_path: Path)
     assert tree(tmp_path / "5/logs") == tree(tmp_path / "12/logs") == wanted
 
 
-def test_the_engine_reads_no_other_folder(tmp_path: Path) -> None:
-    with opened_log(tmp_path) as log, pytest.raises(StoreError, match="Permission"):
-        log.checker._engine.files("x", [Path("/etc/passwd")], CLICKS.arrow)
+def test_the_engine_of_this_machine_reads_no_other_folder(tmp_path: Path) -> None:
+    with (
+        LocalEngine(tmp_path, tmp_path, memory_mib=64) as engine,
+        pytest.raises(StoreError, match="Permission"),
+    ):
+        engine.files("x", [Path("/etc/passwd")], CLICKS.arrow)

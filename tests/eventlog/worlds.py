@@ -40,11 +40,8 @@ ENGINE = TableEngine(os.environ.get("OBORONA_EVENT_ENGINE", "duckdb"))
 SETTINGS = EventLogSettings(
     memory_mib=256 if ENGINE is TableEngine.DUCKDB else 1024,
     engine=ENGINE,
-    spark_settings={
-        "spark.driver.host": "127.0.0.1",
-        "spark.driver.bindAddress": "127.0.0.1",
-        "spark.sql.shuffle.partitions": "1",
-    },
+    spark_settings="spark.driver.host=127.0.0.1 spark.driver.bindAddress=127.0.0.1"
+    " spark.sql.shuffle.partitions=1",
 )
 HASHER = EventHasher(b"a key of tests, no site's")
 
@@ -169,15 +166,17 @@ class CheckedLog:
 
 
 @contextmanager
-def opened_log(state: Path, **options: Any) -> Iterator[CheckedLog]:
-    """Open a log in a state folder."""
+def opened_log(
+    state: Path, *, engine: EventEngine | None = None, **options: Any
+) -> Iterator[CheckedLog]:
+    """Open a log in a state folder, with an engine that is there or one of its own."""
     with ExitStack() as closings:
         root, work = state / "logs", state / "work"
         for folder in (root, work):
             folder.mkdir(parents=True, exist_ok=True)
         store = closings.enter_context(LogStore(state / "eventlog.db"))
-        engine = closings.enter_context(open_engine(SETTINGS, root, work))
-        yield CheckedLog(root, store, engine, **options)
+        found = engine or closings.enter_context(open_engine(SETTINGS, root, work))
+        yield CheckedLog(root, store, found, **options)
 
 
 def tree(root: Path) -> dict[str, bytes]:

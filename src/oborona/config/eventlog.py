@@ -159,9 +159,14 @@ class EventLogSettings(msgspec.Struct, frozen=True, kw_only=True):
         ),
     ] = "local[1]"
     spark_settings: Annotated[
-        dict[Annotated[str, Meta(pattern=r"\Aspark\.[A-Za-z0-9_.-]{1,200}\Z")], str],
+        str,
         Meta(
-            description="Settings of Spark by their names, such as spark.executor.memory.",
-            extra={"allowed": "names that begin with spark., each with a text"},
+            pattern=r"\A(spark\.[A-Za-z0-9_.-]{1,200}=[!-~]+( |\Z))*\Z",
+            max_length=10_000,
+            description="Settings of Spark, with spaces between: spark.executor.memory=8g "
+            "spark.executor.cores=2.",
+            extra={
+                "allowed": 'NAME=VALUE with single spaces between, each name with spark., or ""'
+            },
         ),
-    ] = {}
+    ] = ""

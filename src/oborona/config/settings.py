@@ -174,6 +174,18 @@ class PathSettings(msgspec.Struct, frozen=True, kw_only=True):
             extra={"allowed": "a path"},
         ),
     ] = "eventlog.d"
+    event_readers: Annotated[
+        str,
+        Meta(
+            pattern=r"\A[^\x00-\x1f\x7f]+\Z",
+            max_length=4096,
+            description=(
+                "Folder of those who may read event logs, a file each "
+                "(docs/operate/eventlog.md); it may be missing, or empty."
+            ),
+            extra={"allowed": "a path"},
+        ),
+    ] = "eventlog-readers.d"
     shipped_policy: Annotated[
         str,
         Meta(

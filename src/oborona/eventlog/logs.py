@@ -30,6 +30,8 @@ from oborona.eventlog.merge.merger import LogMerger
 from oborona.eventlog.merge.retention import LogRetention
 from oborona.eventlog.persons.person_scores import PersonScores
 from oborona.eventlog.policy_rules import PolicyRules
+from oborona.eventlog.readers.declared_reader import read_readers
+from oborona.eventlog.readers.reader_tables import ReaderTables
 from oborona.eventlog.schema import LogSchema
 from oborona.eventlog.thresholds import ThresholdRenewal
 from oborona.policy.folders import PolicyFolders
@@ -160,13 +162,15 @@ def open_logs(
         clock: Unix seconds.
 
     Raises:
-        ConfigError: a log is not declared as it must be.
+        ConfigError: a log, or a reader, is not declared as it must be.
         PolicyError: the policy can't be used, or has rules for another log than there is.
         StoreError: a store or a folder can't be used.
     """
     declared = read_logs(Path(settings.paths.event_logs), OWN_NAMES)
     rules = PolicyRules(policy, schemas(settings), settings.eventlog.engine)
-    hasher = EventHasher(secret.load(state).eventlog)
+    readers = read_readers(Path(settings.paths.event_readers), schemas(settings))
+    key = secret.load(state).eventlog
+    hasher = EventHasher(key)
     root = root_folder(settings, state)
     work = work_folder(settings.eventlog, root, state / state_files.EVENT_LOG_WORK)
     try:
@@ -226,7 +230,12 @@ def open_logs(
             for begins in (True, False)
         )
         steps = (resumed, source(folder), *((renewal,) * settings.eventlog.renew_thresholds))
-        return WorkedLog(schema.name, (*steps, checker, merger, passes, eraser, retention))
+        read = [
+            ReaderTables(reader, schema, folder, key)
+            for reader in readers
+            if schema.name in reader.logs
+        ]
+        return WorkedLog(schema.name, (*steps, checker, merger, passes, eraser, retention, *read))
 
     def exported(log: OwnLog) -> WorkedLog:
         back_s = settings.eventlog.back_hours * HOUR_S

@@ -66,6 +66,7 @@ class RuleReplay:
             columns={**before.columns, **after.columns},
             needed=before.needed | after.needed,
             log=after.log or before.log,
+            dialect=before.dialect,
         )
         checked = [
             table.name

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from oborona.config.eventlog import EventLogSettings, TableEngine
+from oborona.errors import ConfigError
 from oborona.eventlog.engines.engine import EventEngine
 from oborona.eventlog.engines.local import LocalEngine
 
@@ -18,18 +19,24 @@ def open_engine(settings: EventLogSettings, root: Path, work: Path) -> EventEngi
         work: folder of files that are needed meanwhile, as `work_folder` says; it is there.
 
     Raises:
+        ConfigError: packages of the engine are missing.
         StoreError: the engine can't be begun.
     """
     if settings.engine is TableEngine.DUCKDB:
         return LocalEngine(root, work, memory_mib=settings.memory_mib, threads=settings.threads)
-    # its packages are there where it is chosen alone
-    from oborona.eventlog.engines.spark import SparkEngine  # noqa: PLC0415
+    try:  # its packages are there where it is chosen alone
+        from oborona.eventlog.engines.spark import SparkEngine  # noqa: PLC0415
+    except ModuleNotFoundError as error:
+        raise ConfigError(
+            f"eventlog.engine is pyspark, and {error.name} is missing: "
+            "pip install 'pyspark>=4.0,<4.1'"
+        ) from error
 
     return SparkEngine(
         work,
         master=settings.spark_master,
         memory_mib=settings.memory_mib,
-        settings=settings.spark_settings,
+        settings=dict(pair.split("=", 1) for pair in settings.spark_settings.split()),
     )
 
 

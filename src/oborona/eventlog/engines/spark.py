@@ -142,7 +142,13 @@ class SparkEngine(EventEngine):
         shutil.rmtree(self._read_from, ignore_errors=True)
 
     def _computed(self, rows: ir.Table) -> DataFrame:
-        return self._session.sql(self._backend.compile(rows))
+        found = self._session.sql(self._backend.compile(rows))
+        wide = {
+            name: found[name].cast("long")  # numbers of rows are of 32 bits there
+            for name, kind in rows.schema().items()
+            if kind.is_int64()
+        }
+        return found.withColumns(wide)
 
 
 @contextmanager

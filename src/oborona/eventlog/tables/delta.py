@@ -131,7 +131,7 @@ class DeliveredTable:
                 with pq.ParquetFile(path) as file:
                     for batch in file.iter_batches(ROW_GROUP):
                         counted += batch.num_rows
-                        summed += checksum(_plain_texts(pa.Table.from_batches([batch])))
+                        summed += checksum(plain_texts(pa.Table.from_batches([batch])))
         return RowTotal(counted, digits(summed & LARGEST))
 
     def rows_of(self, column: str, value: int) -> Iterator[tuple[str, pa.Table]]:
@@ -213,10 +213,10 @@ class DeliveredTable:
 
 def _read(path: str) -> pa.Table:
     """Return the rows of a file."""
-    return _plain_texts(pq.ParquetFile(path).read())
+    return plain_texts(pq.ParquetFile(path).read())
 
 
-def _plain_texts(table: pa.Table) -> pa.Table:
+def plain_texts(table: pa.Table) -> pa.Table:
     """Return rows with texts that delta-rs wrote as views of texts as all others."""
     return table.cast(
         pa.schema([field.with_type(_plain(field.type)) for field in table.schema], metadata=None)

@@ -1,0 +1,1 @@
+"""Who may read which tables and columns: each reader gets tables of their own, with those alone."""
