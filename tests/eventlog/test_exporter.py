@@ -3,24 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from oborona.accounts.store import schema as accounts
 from oborona.errors import StoreError
 from oborona.eventlog.batch.store import LogStore
+from oborona.eventlog.export.accounts import DeedLog, IncidentLog
 from oborona.eventlog.export.exporter import SETTLE_S, LogExporter
 from oborona.eventlog.export.feedback import SCHEMA, FeedbackLog
 from oborona.eventlog.export.messages import MessageLog
+from oborona.eventlog.export.moves import MoveLog
+from oborona.eventlog.export.own_log import OwnLog
 from oborona.eventlog.folder import LogFolder
+from oborona.eventlog.logs import OWN
+from oborona.eventlog.own_names import OWN_NAMES
 from oborona.eventlog.slots import SLOT_S, slot_name
 from oborona.eventlog.tables.checksum import checksum_text
 from oborona.eventlog.tables.parquet import read_table
 from oborona.feedback.events.log import EventLog
 from oborona.feedback.events.model import EventChannel, EventKind, FeedbackEvent
 from oborona.journal.journal import JournalWriter
+from oborona.recheck.moves import MoveDecision, MoveStore
 from tests.eventlog.worlds import HASHER, START
 from tests.journal.entries import make_entry
 
@@ -206,3 +214,97 @@ async def test_columns_of_messages_and_who_sent_them(tmp_path: Path) -> None:
     assert stranger["person"] == HASHER.person("network 192.0.2.0/24")
     assert (joe["own"], ann["own"], joe["recipients"], joe["hits"]) == (True, False, 2, "MASS_TEXT")
     assert joe["message"] == entries[0].id
+
+
+def rows_of(log: OwnLog, last: int) -> list[dict[str, Any]]:
+    """Return all events up to a place."""
+    rows: list[dict[str, Any]] = log.table(0, last).to_pylist()
+    return rows
+
+
+def test_columns_of_moves_and_of_those_taken_back(tmp_path: Path) -> None:
+    path = tmp_path / "recheck.db"
+    log = MoveLog(path, HASHER)
+    assert (log.origin(), log.last_place(0, START)) == ("", 0)
+    decision = MoveDecision(
+        message=5,
+        recipient="anna@example.org",
+        source="INBOX",
+        target="Junk",
+        why="rules fire now",
+        score=9.5,
+        line=8.0,
+        event="signature",
+    )
+    with MoveStore(path) as moves:
+        (number,) = moves.decide([decision], now=START + 1.5)
+    assert log.origin() != ""
+    assert log.last_place(0, START + 1) == 0
+    assert log.last_place(0, START + 2) == number
+    (row,) = rows_of(log, number)
+    assert row == {
+        "id": number,
+        "time": datetime.fromtimestamp(START + 1.5, UTC),
+        "event": "move",
+        "person": HASHER.person("reader anna@example.org"),
+        "key": None,
+        "message": 5,
+        "source": "INBOX",
+        "target": "Junk",
+        "state": "decided",
+        "score": 9.5,
+        "line": 8.0,
+        "cause": "signature",
+        "why": "rules fire now",
+    }
+
+
+def test_columns_of_deeds_and_incidents(tmp_path: Path) -> None:
+    path = tmp_path / "accounts.db"
+    with closing(accounts.SHARED.open(path)) as db:
+        db.execute(
+            "INSERT INTO account VALUES ('u1', NULL, 'U', 0, 1, 50, '', 0, 0, '', 'open', 0, '', '',"
+            " 0, 0)"
+        )
+        for until in (0.0, START + 60.0):
+            db.execute(
+                "INSERT INTO deed (account, at, by, what, until, why) VALUES ('u1', ?, 'olga', 'ban',"
+                " ?, 'spam from a stolen password')",
+                (START + 1.0, until),
+            )
+        values = (
+            "u1",
+            "192.0.2.7",
+            "HOUR",
+            "recipients",
+            "1h",
+            START + 2.0,
+            START + 2.0,
+            1,
+            900.0,
+            300.0,
+        )
+        db.execute(
+            "INSERT INTO incident VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, NULL, 'ban', 20, 'duty',"
+            " 'say', '[]', '[]', '', '', '', 0, '')",
+            values,
+        )
+    deeds, incidents = DeedLog(path, HASHER), IncidentLog(path, HASHER)
+    assert deeds.last_place(0, START + 1.0) == 0
+    assert (deeds.last_place(0, START + 2), incidents.last_place(0, START + 3)) == (2, 1)
+    person = HASHER.person("account u1")
+    assert [
+        (row["event"], row["person"], row["by"], row["until"]) for row in rows_of(deeds, 2)
+    ] == [
+        ("ban", person, "olga", None),
+        ("ban", person, "olga", datetime.fromtimestamp(START + 60, UTC)),
+    ]
+    (row,) = rows_of(incidents, 1)
+    assert (row["event"], row["person"], row["limit"], row["value"], row["most"]) == (
+        "incident", person, "HOUR", 900.0, 300.0
+    )  # fmt: skip
+    assert row["address"] == HASHER.text("192.0.2.7")
+
+
+def test_the_logs_of_our_own_are_those_that_are_named() -> None:
+    assert {log.schema.name for log, _ in OWN} == OWN_NAMES

@@ -32,6 +32,8 @@ MAY_IMPORT = {
         "message",
         "journal",
         "feedback",
+        "accounts",
+        "recheck",
         "policy",
         "reputation",
         "metrics",

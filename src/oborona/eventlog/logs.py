@@ -18,16 +18,19 @@ from oborona.eventlog.daily.day_pass import DayPass
 from oborona.eventlog.declared_log import DeclaredLog, read_logs
 from oborona.eventlog.engines.choice import open_engine, work_folder
 from oborona.eventlog.erasure.eraser import PersonEraser
+from oborona.eventlog.export.accounts import DeedLog, IncidentLog
 from oborona.eventlog.export.dropped_files import DroppedFiles
 from oborona.eventlog.export.exporter import LogExporter
 from oborona.eventlog.export.feedback import FeedbackLog
 from oborona.eventlog.export.messages import MessageLog
+from oborona.eventlog.export.moves import MoveLog
 from oborona.eventlog.export.own_log import OwnLog
 from oborona.eventlog.folder import LogFolder
 from oborona.eventlog.keys import EventHasher
 from oborona.eventlog.log_metrics import status_of
 from oborona.eventlog.merge.merger import LogMerger
 from oborona.eventlog.merge.retention import LogRetention
+from oborona.eventlog.own_names import OWN_NAMES
 from oborona.eventlog.persons.person_scores import PersonScores
 from oborona.eventlog.policy_rules import PolicyRules
 from oborona.eventlog.readers.declared_reader import read_readers
@@ -41,9 +44,11 @@ from oborona.telemetry.status import EventLogStatus
 OWN: Final[tuple[tuple[type[OwnLog], str], ...]] = (
     (FeedbackLog, state_files.EVENTS),
     (MessageLog, state_files.JOURNAL),
+    (MoveLog, state_files.MOVES),
+    (DeedLog, state_files.ACCOUNTS),
+    (IncidentLog, state_files.ACCOUNTS),
 )
 """Logs of our own, each with the store that it follows."""
-OWN_NAMES: Final = frozenset(log.schema.name for log, _ in OWN)
 HOUR_S: Final = 3600.0
 MINUTE_S: Final = 60.0
 

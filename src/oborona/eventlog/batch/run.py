@@ -49,6 +49,7 @@ KEYS: Final = pa.schema([("slot", pa.int64()), ("key", pa.int64()), ("moment", p
 COUNTS: Final = pa.schema(
     [("slot", pa.int64()), ("person", pa.int64()), ("event", pa.string()), ("n", pa.int64())]
 )
+FIRED: Final = pa.schema([("place", pa.int64()), ("rules", pa.string()), ("shadow", pa.string())])
 MOST_TRIES: Final = 2
 
 _log = logging.getLogger("oborona.eventlog")
@@ -209,6 +210,11 @@ class LogChecker:
         self._store.remember(batch, self._clock())
 
     def _write_histories(self, tables: Mapping[str, pa.Table]) -> None:
+        if not any(table.num_rows for table in tables.values()):
+            for name in tables:
+                write_table(self._folder.keys(name), KEYS.empty_table())
+                write_table(self._folder.counts(name), COUNTS.empty_table())
+            return
         rows = self._engine.table("events", batch_rows(tables))
         for path, found, schema in (
             (self._folder.keys, event_keys(rows), KEYS),
@@ -244,18 +250,20 @@ class LogChecker:
         before = self._day(batch, newest)
         thresholds = dict(batch.thresholds)
         threshold = thresholds.pop(OTHERS)
-        fired = self._engine.collect(
-            fired_rules(
-                self._engine.table("events", batch_rows(tables)),
-                self._engine.files("keys", map(self._folder.keys, before), KEYS),
-                self._engine.files("counts", map(self._folder.counts, before), COUNTS),
-                0 if newest is None else delivered_at(newest),
-                thresholds,
-                threshold,
-                self._rules,
-                self._engine.files("day", self._past(before), self.schema.arrow),
+        fired = FIRED.empty_table()
+        if any(table.num_rows for table in tables.values()):  # a quiet log asks no engine
+            fired = self._engine.collect(
+                fired_rules(
+                    self._engine.table("events", batch_rows(tables)),
+                    self._engine.files("keys", map(self._folder.keys, before), KEYS),
+                    self._engine.files("counts", map(self._folder.counts, before), COUNTS),
+                    0 if newest is None else delivered_at(newest),
+                    thresholds,
+                    threshold,
+                    self._rules,
+                    self._engine.files("day", self._past(before), self.schema.arrow),
+                )
             )
-        )
         done = []
         shadow = shadow_counts(tables, fired)
         for name, table in with_rules(tables, fired).items():

@@ -1,0 +1,78 @@
+"""The log `moves`: messages that the recheck moved after they had been delivered, and back."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from oborona.eventlog.export.own_log import EventRow, plain_text
+from oborona.eventlog.export.state_log import StateLog
+from oborona.eventlog.schema import ColumnKind, LogColumn, LogSchema
+from oborona.eventlog.times import microseconds
+from oborona.recheck import moves_schema
+
+SCHEMA: Final = LogSchema(
+    name="moves",
+    columns=(
+        LogColumn("message", ColumnKind.INTEGER),  # its id in the journal
+        LogColumn("source", ColumnKind.TEXT),  # mailboxes
+        LogColumn("target", ColumnKind.TEXT),
+        LogColumn("state", ColumnKind.TEXT),  # as it was when it was exported
+        LogColumn("score", ColumnKind.NUMBER),
+        LogColumn("line", ColumnKind.NUMBER),  # over which it was to be
+        LogColumn("cause", ColumnKind.TEXT),  # what made us look
+        LogColumn("why", ColumnKind.TEXT),
+    ),
+    threshold=1000.0,
+)
+
+
+def _names(reader: str) -> tuple[str, ...]:
+    return (f"reader {reader}",)
+
+
+class MoveLog(StateLog):
+    """Follows the moves; their person is the reader whose copy it is."""
+
+    schema = SCHEMA
+    kind = moves_schema.SHARED
+    last = "SELECT id FROM move WHERE time < ? ORDER BY time DESC, id DESC LIMIT 1"
+    rows = (
+        "SELECT id, time, undoes, recipient, message, source, target, state, score, line, event, why"
+        " FROM move WHERE id > ? AND id <= ? ORDER BY id"
+    )
+
+    @staticmethod
+    def person_names(name: str) -> tuple[str, ...]:
+        """Return the name of a reader: what befalls their mail says nothing of what they report."""
+        return _names(name)
+
+    def _event(
+        self,
+        number: int,
+        time: float,
+        undoes: int | None,
+        recipient: str,
+        message: int,
+        source: str,
+        target: str,
+        state: str,
+        score: float,
+        line: float,
+        cause: str,
+        why: str,
+    ) -> EventRow:
+        return (
+            number,
+            microseconds(time),
+            "move" if undoes is None else "move_back",
+            self._hasher.person(*_names(recipient)),
+            None,  # a decision is one event
+            message,
+            plain_text(source),
+            plain_text(target),
+            state,
+            score,
+            line,
+            plain_text(cause),
+            plain_text(why),
+        )
