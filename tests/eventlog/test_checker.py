@@ -17,6 +17,7 @@ from oborona.eventlog.batch.rows import with_rules
 from oborona.eventlog.engine import EngineMemoryError
 from oborona.eventlog.policy_rules import EventRules
 from oborona.eventlog.slots import slot_name
+from oborona.eventlog.tables.arrow_schema import arrow_schema
 from oborona.eventlog.tables.checksum import checksum
 from oborona.eventlog.tables.parquet import TableMismatch, read_table, write_table
 from oborona.eventlog.transform.check import fired_rules
@@ -85,7 +86,7 @@ def test_a_checked_table_is_its_source_with_one_more_column(tmp_path: Path) -> N
             log.deliver(name, rows)
         log.check()
         for name in tables:
-            source = read_table(log.folder.source(name), CLICKS.arrow)
+            source = read_table(log.folder.source(name), arrow_schema(CLICKS))
             checked = read_table(log.folder.checked(name))
             assert checked.column_names == [*source.column_names, "rules"]
             without = checked.drop_columns(["rules", "amount"])
@@ -273,4 +274,4 @@ def test_the_same_tables_are_the_same_octets_in_whatever_batches(tmp_path: Path)
 
 def test_the_engine_reads_no_other_folder(tmp_path: Path) -> None:
     with opened_log(tmp_path) as log, pytest.raises(StoreError, match="Permission"):
-        log.checker._engine.files("x", [Path("/etc/passwd")], CLICKS.arrow)
+        log.checker._engine.files("x", [Path("/etc/passwd")], arrow_schema(CLICKS))

@@ -24,6 +24,7 @@ from oborona.eventlog.export.dropped_files import MOST_TRIES, DroppedFiles
 from oborona.eventlog.export.record_shaper import BrokenRecord, RecordShaper
 from oborona.eventlog.export.records import UnreadableFile, read_records
 from oborona.eventlog.folder import LogFolder
+from oborona.eventlog.tables.arrow_schema import arrow_schema
 from oborona.eventlog.tables.parquet import read_table
 from tests.eventlog.test_command import CLICKS
 from tests.eventlog.worlds import HASHER, START
@@ -80,7 +81,7 @@ class DropFolder:
     def rows(self, table: str) -> list[dict[str, Any]]:
         """Return the rows of a table."""
         rows: list[dict[str, Any]] = read_table(
-            self.folder.source(table), self.log.schema.arrow
+            self.folder.source(table), arrow_schema(self.log.schema)
         ).to_pylist()
         return rows
 
@@ -398,7 +399,7 @@ def test_any_record_is_a_row_of_its_schema_or_broken(log: DeclaredLog, data: st.
         row = RecordShaper(log, HASHER, SLOT).row(0, given_record)
     except BrokenRecord:
         return
-    table = pa.table([[value] for value in row], schema=log.schema.arrow)
+    table = pa.table([[value] for value in row], schema=arrow_schema(log.schema))
     assert table.num_rows == 1
 
 

@@ -28,11 +28,12 @@ from oborona.atomic_file import write_atomically
 from oborona.errors import StoreError
 from oborona.eventlog.batch.store import DroppedFile, DropState, LogStore, SourceTable
 from oborona.eventlog.declared_log import DeclaredLog
-from oborona.eventlog.export.own_log import EventRow, event_table
+from oborona.eventlog.export.own_log import event_table
 from oborona.eventlog.export.record_shaper import BrokenRecord, RecordShaper
 from oborona.eventlog.export.records import READERS, UnreadableFile, read_records
 from oborona.eventlog.folder import LogFolder
 from oborona.eventlog.keys import EventHasher
+from oborona.eventlog.schema import EventRow
 from oborona.eventlog.slots import DAY_S, delivered_at, slot_name, slot_start
 from oborona.eventlog.tables.checksum import checksum_text
 from oborona.eventlog.tables.parquet import write_table

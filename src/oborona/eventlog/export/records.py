@@ -19,14 +19,13 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from oborona.errors import OboronaError
+from oborona.eventlog.export.record_shaper import Record
 
 MOST_BYTES: Final = 1 << 30
 """Octets of a file; a slot of ten million events a day has five million of them."""
 MOST_LINE: Final = 1 << 20  # octets of one record
 _BATCH: Final = 1 << 14
 _UNITS: Final = MappingProxyType({"s": 1.0, "ms": 1e3, "us": 1e6, "ns": 1e9})
-
-Record = Mapping[str, Any]
 
 
 class UnreadableFile(OboronaError):  # noqa: N818 - reads as what happened
