@@ -43,9 +43,10 @@ class DropFolder:
 
     def __init__(self, state: Path, closings: ExitStack) -> None:
         (state / "eventlog.d").mkdir()
-        (state / "dropped").mkdir()
+        self.dropped = state / "dropped"
+        self.dropped.mkdir()
         (state / "logs").mkdir()
-        declared = CLICKS.format(folder=state / "dropped")
+        declared = CLICKS.format(folder=self.dropped)
         declared = declared.replace("[thresholds]", f"{MORE}[thresholds]")
         (state / "eventlog.d/clicks.toml").write_text(declared)
         (self.log,) = read_logs(state / "eventlog.d", frozenset())
@@ -67,7 +68,7 @@ class DropFolder:
 
     def drop(self, name: str, octets: bytes, *, ago: float = 60.0) -> Path:
         """Put a file there that was changed some seconds ago."""
-        path = self.log.folder / name
+        path = self.dropped / name
         path.write_bytes(octets)
         os.utime(path, (self.now - ago, self.now - ago))
         return path
@@ -277,7 +278,7 @@ def test_a_file_that_cant_be_read_is_set_aside_and_the_others_go_on(
     assert found[name].state is DropState.ASIDE
     assert why in found[name].why or (not why and found[name].why)
     assert found["z.jsonl"].state is DropState.TAKEN
-    assert (drops.log.folder / name).exists()
+    assert (drops.dropped / name).exists()
     assert not drops.files.step()
 
 
@@ -360,8 +361,8 @@ def test_what_is_being_written_is_let_lie(drops: DropFolder) -> None:
     drops.drop(".a.jsonl", lines(record()))
     drops.drop("b.jsonl", lines(record()), ago=1)
     drops.drop("c.tmp", lines(record()))
-    (drops.log.folder / "d.jsonl").mkdir()
-    os.mkfifo(drops.log.folder / "e.jsonl")
+    (drops.dropped / "d.jsonl").mkdir()
+    os.mkfifo(drops.dropped / "e.jsonl")
     drops.now += 0
     assert drops.take() == {}
     drops.now += 10
@@ -369,7 +370,7 @@ def test_what_is_being_written_is_let_lie(drops: DropFolder) -> None:
 
 
 def test_a_folder_that_is_gone_is_told(drops: DropFolder) -> None:
-    drops.log.folder.rmdir()
+    drops.dropped.rmdir()
     with pytest.raises(StoreError, match="No such file"):
         drops.files.step()
 

@@ -23,6 +23,7 @@ from oborona.eventlog.export.exporter import LogExporter
 from oborona.eventlog.export.feedback import FeedbackLog
 from oborona.eventlog.export.messages import MessageLog
 from oborona.eventlog.export.own_log import OwnLog
+from oborona.eventlog.export.received_events import ReceivedEvents
 from oborona.eventlog.folder import LogFolder
 from oborona.eventlog.keys import EventHasher
 from oborona.eventlog.log_metrics import status_of
@@ -30,7 +31,7 @@ from oborona.eventlog.merge.merger import LogMerger
 from oborona.eventlog.merge.retention import LogRetention
 from oborona.eventlog.persons.person_scores import PersonScores
 from oborona.eventlog.policy_rules import PolicyRules
-from oborona.eventlog.schema import LogSchema
+from oborona.eventlog.schema import OWN_NAMES, LogSchema
 from oborona.eventlog.thresholds import ThresholdRenewal
 from oborona.policy.folders import PolicyFolders
 from oborona.telemetry.log import event
@@ -41,7 +42,6 @@ OWN: Final[tuple[tuple[type[OwnLog], str], ...]] = (
     (MessageLog, state_files.JOURNAL),
 )
 """Logs of our own, each with the store that it follows."""
-OWN_NAMES: Final = frozenset(log.schema.name for log, _ in OWN)
 HOUR_S: Final = 3600.0
 MINUTE_S: Final = 60.0
 
@@ -180,7 +180,7 @@ def open_logs(
         )
     )
 
-    def worked(schema: LogSchema, source: Callable[[LogFolder], LogStep]) -> WorkedLog:
+    def worked(schema: LogSchema, sources: Callable[[LogFolder], Sequence[LogStep]]) -> WorkedLog:
         folder = LogFolder(root, schema.name)
         folder.sweep()
         scores = PersonScores(
@@ -228,26 +228,29 @@ def open_logs(
             PersonEraser(schema, folder, store, begins=begins, clock=clock)
             for begins in (True, False)
         )
-        steps = (resumed, source(folder), *((renewal,) * settings.eventlog.renew_thresholds))
+        steps = (resumed, *sources(folder), *((renewal,) * settings.eventlog.renew_thresholds))
         return WorkedLog(schema.name, (*steps, checker, merger, passes, eraser, retention))
 
     def exported(log: OwnLog) -> WorkedLog:
         back_s = settings.eventlog.back_hours * HOUR_S
         return worked(
-            log.schema, lambda folder: LogExporter(log, folder, store, back_s=back_s, clock=clock)
+            log.schema,
+            lambda folder: [LogExporter(log, folder, store, back_s=back_s, clock=clock)],
         )
 
-    def dropped(log: DeclaredLog) -> WorkedLog:
+    def told(log: DeclaredLog) -> WorkedLog:
         most_rows = settings.eventlog.table_rows
+        spool = state / state_files.EVENT_LOG_RECEIVED / log.schema.name
         return worked(
             log.schema,
-            lambda folder: DroppedFiles(
-                log, folder, store, hasher, most_rows=most_rows, clock=clock
-            ),
+            lambda folder: [
+                DroppedFiles(log, folder, store, hasher, most_rows=most_rows, clock=clock),
+                ReceivedEvents(log, spool, folder, store, hasher, most_rows=most_rows, clock=clock),
+            ],
         )
 
     return EventLogs(
-        [*(exported(log(state / name, hasher)) for log, name in OWN), *map(dropped, declared)],
+        [*(exported(log(state / name, hasher)) for log, name in OWN), *map(told, declared)],
         rules,
         store,
     )

@@ -37,6 +37,8 @@ WORK: Final = (
 """Columns that a batch, a day, or a table by event time, has beside those of its log."""
 EventRow = tuple[Any, ...]
 """Values of one event, in the order of its schema's columns."""
+OWN_NAMES: Final = frozenset({"feedback", "messages"})
+"""Logs of our own; all others are declared."""
 DEFAULT_THRESHOLD: Final = 300.0  # events of one name of one person in a day
 
 

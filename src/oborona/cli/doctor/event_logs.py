@@ -13,12 +13,12 @@ from oborona.daemon.event_logs import check_packages
 from oborona.errors import ConfigError, StoreError
 from oborona.eventlog.batch.store import LogStore
 from oborona.eventlog.lateness import waiting_tables
+from oborona.eventlog.schema import OWN_NAMES
 
 DAY_S: Final = 86_400.0
 LATE_S: Final = 4 * 3600.0  # from a table's delivery to the checked one: what others are promised
 WARNED_S: Final = LATE_S / 4
 SILENT_S: Final = 900.0  # a log of ours has a table each five minutes
-OURS: Final = frozenset({"feedback", "messages"})  # the others' tables come when theirs do
 SHOWN: Final = 5  # tables by name
 
 
@@ -75,7 +75,7 @@ def _log(store: LogStore, log: str, now: float) -> Iterator[CheckReport]:
             f"{len(aside)} set aside in the last day, the last {last}",
         )
     newest = max((source.delivered for source in sources), default=None)
-    if log in OURS and (newest is None or now - newest > SILENT_S):
+    if log in OWN_NAMES and (newest is None or now - newest > SILENT_S):
         yield CheckReport(
             subject,
             CheckState.WARN,

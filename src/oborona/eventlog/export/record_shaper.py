@@ -15,6 +15,7 @@ from oborona.eventlog.keys import EventHasher
 from oborona.eventlog.schema import ColumnKind, EventRow
 from oborona.eventlog.times import parse_time
 
+MOST_OCTETS: Final = 1 << 20  # of a record in its file
 MOST_TEXT: Final = 65_536  # characters of a value; a longer one is no field of an event
 _LONGEST: Final = 1 << 63
 _FLAGS: Final = MappingProxyType({"true": True, "1": True, "false": False, "0": False})
