@@ -33,6 +33,7 @@ from oborona.eventlog.folder import LogFolder
 from oborona.eventlog.policy_rules import EventRules
 from oborona.eventlog.schema import ColumnKind, LogColumn, LogSchema
 from oborona.eventlog.slots import SLOT_S, slot_name
+from oborona.eventlog.tables.arrow_schema import arrow_schema
 from oborona.eventlog.tables.checksum import checksum_text
 from oborona.eventlog.tables.parquet import write_table
 
@@ -74,7 +75,7 @@ def made_table(slot: int, rows: int) -> pa.Table:
             pa.array(page),
             pa.array(np.array(["a browser", "another browser", "curl"])[event % 3]),
         ],
-        schema=SCHEMA.arrow,
+        schema=arrow_schema(SCHEMA),
     )
 
 

@@ -37,11 +37,7 @@ def atomic_writer(path: Path) -> Iterator[BinaryIO]:
         except BaseException:
             fresh.unlink(missing_ok=True)
             raise
-        folder = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY)
-        try:
-            os.fsync(folder)
-        finally:
-            os.close(folder)
+        sync_folder(path.parent)
     except OSError as error:
         raise StoreError(f"{path}: {error.strerror or error}") from error
 
@@ -58,6 +54,19 @@ def write_atomically(path: Path, octets: bytes) -> None:
     """
     with atomic_writer(path) as file:
         file.write(octets)
+
+
+def sync_folder(folder: Path) -> None:
+    """Have the names in a folder on the disk.
+
+    Raises:
+        OSError: it can't be done.
+    """
+    opened = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(opened)
+    finally:
+        os.close(opened)
 
 
 class OpenFileCheck:

@@ -71,6 +71,10 @@ EVENT_LOGS: Final = "eventlog"
 """Folder of event logs, a folder each: the process of event logs."""
 EVENT_LOG_WORK: Final = "eventlog.work"
 """Folder of what a batch does not fit into memory: the process of event logs."""
+EVENT_LOG_RECEIVED: Final = "eventlog.received"
+"""Folder of events that came by HTTP and are in no checked table yet, a folder for each log: the
+workers and the process of event logs.
+"""
 EVENT_LOG_MODELS: Final = "eventlog.models"
 """Models of persons, one for each event log that has one: `LOG.model`."""
 EVENT_LOG_STORE: Final = "eventlog.db"

@@ -18,6 +18,7 @@ from oborona.eventlog.engines.engine import EngineMemoryError
 from oborona.eventlog.engines.local import LocalEngine
 from oborona.eventlog.policy_rules import EventRules
 from oborona.eventlog.slots import slot_name
+from oborona.eventlog.tables.arrow_schema import arrow_schema
 from oborona.eventlog.tables.checksum import checksum
 from oborona.eventlog.tables.parquet import TableMismatch, read_table, write_table
 from oborona.eventlog.transform.check import fired_rules
@@ -86,7 +87,7 @@ def test_a_checked_table_is_its_source_with_one_more_column(tmp_path: Path) -> N
             log.deliver(name, rows)
         log.check()
         for name in tables:
-            source = read_table(log.folder.source(name), CLICKS.arrow)
+            source = read_table(log.folder.source(name), arrow_schema(CLICKS))
             checked = read_table(log.folder.checked(name))
             assert checked.column_names == [*source.column_names, "rules"]
             without = checked.drop_columns(["rules", "amount"])
@@ -277,4 +278,4 @@ def test_the_engine_of_this_machine_reads_no_other_folder(tmp_path: Path) -> Non
         LocalEngine(tmp_path, tmp_path, memory_mib=64) as engine,
         pytest.raises(StoreError, match="Permission"),
     ):
-        engine.files("x", [Path("/etc/passwd")], CLICKS.arrow)
+        engine.files("x", [Path("/etc/passwd")], arrow_schema(CLICKS))

@@ -171,7 +171,10 @@ def test_what_was_said_and_dropped_is_checked(site: Path) -> None:
     forgotten(site, hasher.person("anna@example.org"))
     wrong = oborona(site, "replay", "clocks", "--policy", str(site / "other"))
     assert wrong.exit_code != 0
-    assert "there is no event log 'clocks'; there are feedback, messages, moves, deeds, incidents, clicks" in wrong.output
+    assert (
+        "there is no event log 'clocks'; there are feedback, messages, moves, deeds, incidents, clicks"
+        in wrong.output
+    )
 
 
 def forgotten(site: Path, person: int | None) -> None:

@@ -24,6 +24,7 @@ from oborona.eventlog.export.dropped_files import MOST_TRIES, DroppedFiles
 from oborona.eventlog.export.record_shaper import BrokenRecord, RecordShaper
 from oborona.eventlog.export.records import UnreadableFile, read_records
 from oborona.eventlog.folder import LogFolder
+from oborona.eventlog.tables.arrow_schema import arrow_schema
 from oborona.eventlog.tables.parquet import read_table
 from tests.eventlog.test_command import CLICKS
 from tests.eventlog.worlds import HASHER, START
@@ -42,9 +43,10 @@ class DropFolder:
 
     def __init__(self, state: Path, closings: ExitStack) -> None:
         (state / "eventlog.d").mkdir()
-        (state / "dropped").mkdir()
+        self.dropped = state / "dropped"
+        self.dropped.mkdir()
         (state / "logs").mkdir()
-        declared = CLICKS.format(folder=state / "dropped")
+        declared = CLICKS.format(folder=self.dropped)
         declared = declared.replace("[thresholds]", f"{MORE}[thresholds]")
         (state / "eventlog.d/clicks.toml").write_text(declared)
         (self.log,) = read_logs(state / "eventlog.d", frozenset())
@@ -66,7 +68,7 @@ class DropFolder:
 
     def drop(self, name: str, octets: bytes, *, ago: float = 60.0) -> Path:
         """Put a file there that was changed some seconds ago."""
-        path = self.log.folder / name
+        path = self.dropped / name
         path.write_bytes(octets)
         os.utime(path, (self.now - ago, self.now - ago))
         return path
@@ -80,7 +82,7 @@ class DropFolder:
     def rows(self, table: str) -> list[dict[str, Any]]:
         """Return the rows of a table."""
         rows: list[dict[str, Any]] = read_table(
-            self.folder.source(table), self.log.schema.arrow
+            self.folder.source(table), arrow_schema(self.log.schema)
         ).to_pylist()
         return rows
 
@@ -276,7 +278,7 @@ def test_a_file_that_cant_be_read_is_set_aside_and_the_others_go_on(
     assert found[name].state is DropState.ASIDE
     assert why in found[name].why or (not why and found[name].why)
     assert found["z.jsonl"].state is DropState.TAKEN
-    assert (drops.log.folder / name).exists()
+    assert (drops.dropped / name).exists()
     assert not drops.files.step()
 
 
@@ -359,8 +361,8 @@ def test_what_is_being_written_is_let_lie(drops: DropFolder) -> None:
     drops.drop(".a.jsonl", lines(record()))
     drops.drop("b.jsonl", lines(record()), ago=1)
     drops.drop("c.tmp", lines(record()))
-    (drops.log.folder / "d.jsonl").mkdir()
-    os.mkfifo(drops.log.folder / "e.jsonl")
+    (drops.dropped / "d.jsonl").mkdir()
+    os.mkfifo(drops.dropped / "e.jsonl")
     drops.now += 0
     assert drops.take() == {}
     drops.now += 10
@@ -368,7 +370,7 @@ def test_what_is_being_written_is_let_lie(drops: DropFolder) -> None:
 
 
 def test_a_folder_that_is_gone_is_told(drops: DropFolder) -> None:
-    drops.log.folder.rmdir()
+    drops.dropped.rmdir()
     with pytest.raises(StoreError, match="No such file"):
         drops.files.step()
 
@@ -398,7 +400,7 @@ def test_any_record_is_a_row_of_its_schema_or_broken(log: DeclaredLog, data: st.
         row = RecordShaper(log, HASHER, SLOT).row(0, given_record)
     except BrokenRecord:
         return
-    table = pa.table([[value] for value in row], schema=log.schema.arrow)
+    table = pa.table([[value] for value in row], schema=arrow_schema(log.schema))
     assert table.num_rows == 1
 
 

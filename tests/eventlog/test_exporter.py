@@ -21,8 +21,9 @@ from oborona.eventlog.export.moves import MoveLog
 from oborona.eventlog.export.own_log import OwnLog
 from oborona.eventlog.folder import LogFolder
 from oborona.eventlog.logs import OWN
-from oborona.eventlog.own_names import OWN_NAMES
+from oborona.eventlog.schema import OWN_NAMES
 from oborona.eventlog.slots import SLOT_S, slot_name
+from oborona.eventlog.tables.arrow_schema import arrow_schema
 from oborona.eventlog.tables.checksum import checksum_text
 from oborona.eventlog.tables.parquet import read_table
 from oborona.feedback.events.log import EventLog
@@ -74,7 +75,9 @@ class ExportedSite:
 
     def ids(self, slot: int) -> list[int]:
         """Return the ids of a slot's table."""
-        table = read_table(self.folder.source(slot_name(START + slot * SLOT_S)), SCHEMA.arrow)
+        table = read_table(
+            self.folder.source(slot_name(START + slot * SLOT_S)), arrow_schema(SCHEMA)
+        )
         ids: list[int] = table.column("id").to_pylist()
         return ids
 
@@ -135,7 +138,7 @@ def test_killed_between_the_file_and_its_row_the_slot_is_written_again(
     site.export()
     assert site.ids(0) == [1, 2, 3]
     (table,) = site.store.sources("feedback", names=(slot_name(START),))
-    file = read_table(site.folder.source(table.name), SCHEMA.arrow)
+    file = read_table(site.folder.source(table.name), arrow_schema(SCHEMA))
     assert (table.rows, table.checksum) == (3, checksum_text(file))
 
 

@@ -22,6 +22,7 @@ from oborona.eventlog.keys import EventHasher
 from oborona.eventlog.policy_rules import EventRules
 from oborona.eventlog.schema import ColumnKind, LogColumn, LogSchema
 from oborona.eventlog.slots import slot_name
+from oborona.eventlog.tables.arrow_schema import arrow_schema
 from oborona.eventlog.tables.checksum import checksum_text
 from oborona.eventlog.tables.parquet import read_table, write_table
 
@@ -106,7 +107,7 @@ def _made_row(chance: random.Random, arrived: int) -> dict[str, Any]:
 
 def as_table(rows: Sequence[Mapping[str, Any]], schema: LogSchema = CLICKS) -> pa.Table:
     """Return rows as a table of a log."""
-    return pa.Table.from_pylist(list(rows), schema=schema.arrow)
+    return pa.Table.from_pylist(list(rows), schema=arrow_schema(schema))
 
 
 class CheckedLog:

@@ -48,6 +48,25 @@ class HttpSettings(DoorSettings, frozen=True, kw_only=True):
             extra={"allowed": 'an absolute path, or ""'},
         ),
     ] = ""
+    events_keys_file: Annotated[
+        str,
+        Meta(
+            pattern=r"\A(/[^\x00-\x1f\x7f]+)?\Z",
+            max_length=4096,
+            description="File of the keys of /v1/events, for services that send events: lines of "
+            "`KEY NAME LOG[,LOG]`, where NAME is who sends them, and LOG a log that is declared in "
+            "paths.event_logs. A change is seen at once. Empty: none are taken.",
+            extra={"allowed": 'an absolute path, or ""'},
+        ),
+    ] = ""
+    events_spool_bytes: Annotated[
+        int,
+        Meta(
+            ge=MIB,
+            le=1 << 40,
+            description="Events that wait for their tables, octets of all logs; beyond, 503.",
+        ),
+    ] = 1024 * MIB
     refuse_banned_logins: Annotated[
         bool,
         Meta(

@@ -23,6 +23,7 @@ from oborona.doors.context import (
 from oborona.doors.exim.server import start as exim
 from oborona.doors.http.access_keys import access_keys as http_keys
 from oborona.doors.http.account_keys import account_keys
+from oborona.doors.http.event_keys import event_keys
 from oborona.doors.policy_service.server import PolicyServiceServer
 from oborona.doors.proxy.server import check_openable as check_proxy
 from oborona.doors.proxy.server import start as proxy
@@ -135,6 +136,7 @@ def listen_doors(
     if settings.doors.http.listen:
         http_keys(settings.doors.http)
         account_keys(settings.doors.http)
+        event_keys(settings)
     if settings.doors.proxy.listen:
         check_proxy(settings.doors.proxy)
     return [

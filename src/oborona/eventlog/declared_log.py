@@ -1,6 +1,6 @@
 """Logs that others write, each declared in a file of its own: `clicks.toml` declares `clicks`.
 
-folder = "/srv/clicks"         # where files are dropped
+folder = "/srv/clicks"         # where files are dropped; without it events come by HTTP alone
 id = "click"                   # which columns say what; of those without an id the place in
 time = "at"                    #     its file is one
 event = "action"
@@ -55,8 +55,8 @@ class LogDeclaration(msgspec.Struct, frozen=True, kw_only=True):
     """What a file of a log says."""
 
     folder: Annotated[
-        str, Meta(pattern=r"\A/[^\x00-\x1f\x7f]+\Z", extra={"allowed": "an absolute path"})
-    ]
+        str, Meta(pattern=r"\A(/[^\x00-\x1f\x7f]+)?\Z", extra={"allowed": "an absolute path"})
+    ] = ""
     time: str
     event: str
     id: str = ""
@@ -79,7 +79,7 @@ class DeclaredLog(msgspec.Struct, frozen=True, kw_only=True):
     """A log that others write."""
 
     schema: LogSchema
-    folder: Path
+    folder: Path | None  # where its files are dropped; None: events come by HTTP alone
     source: Mapping[str, ColumnKind]  # columns of its files
     id: str  # which of them is what; empty = the place in the file
     time: str
@@ -170,7 +170,7 @@ def _log(name: str, log: LogDeclaration) -> DeclaredLog:
             thresholds=thresholds,
             fraud=FraudLine(**log.fraud),
         ),
-        folder=Path(log.folder),
+        folder=Path(log.folder) if log.folder else None,
         source=log.columns,
         id=log.id,
         time=log.time,

@@ -25,17 +25,17 @@ from oborona.eventlog.export.feedback import FeedbackLog
 from oborona.eventlog.export.messages import MessageLog
 from oborona.eventlog.export.moves import MoveLog
 from oborona.eventlog.export.own_log import OwnLog
+from oborona.eventlog.export.received_events import ReceivedEvents
 from oborona.eventlog.folder import LogFolder
 from oborona.eventlog.keys import EventHasher
 from oborona.eventlog.log_metrics import status_of
 from oborona.eventlog.merge.merger import LogMerger
 from oborona.eventlog.merge.retention import LogRetention
-from oborona.eventlog.own_names import OWN_NAMES
 from oborona.eventlog.persons.person_scores import PersonScores
 from oborona.eventlog.policy_rules import PolicyRules
 from oborona.eventlog.readers.declared_reader import read_readers
 from oborona.eventlog.readers.reader_tables import ReaderTables
-from oborona.eventlog.schema import LogSchema
+from oborona.eventlog.schema import OWN_NAMES, LogSchema
 from oborona.eventlog.thresholds import ThresholdRenewal
 from oborona.policy.folders import PolicyFolders
 from oborona.telemetry.log import event
@@ -186,7 +186,7 @@ def open_logs(
     store = closings.enter_context(LogStore(state / state_files.EVENT_LOG_STORE))
     engine = closings.enter_context(open_engine(settings.eventlog, root, work))
 
-    def worked(schema: LogSchema, source: Callable[[LogFolder], LogStep]) -> WorkedLog:
+    def worked(schema: LogSchema, sources: Callable[[LogFolder], Sequence[LogStep]]) -> WorkedLog:
         folder = LogFolder(root, schema.name)
         folder.sweep()
         scores = PersonScores(
@@ -234,7 +234,7 @@ def open_logs(
             PersonEraser(schema, folder, store, begins=begins, clock=clock)
             for begins in (True, False)
         )
-        steps = (resumed, source(folder), *((renewal,) * settings.eventlog.renew_thresholds))
+        steps = (resumed, *sources(folder), *((renewal,) * settings.eventlog.renew_thresholds))
         read = [
             ReaderTables(reader, schema, folder, key)
             for reader in readers
@@ -245,20 +245,23 @@ def open_logs(
     def exported(log: OwnLog) -> WorkedLog:
         back_s = settings.eventlog.back_hours * HOUR_S
         return worked(
-            log.schema, lambda folder: LogExporter(log, folder, store, back_s=back_s, clock=clock)
+            log.schema,
+            lambda folder: [LogExporter(log, folder, store, back_s=back_s, clock=clock)],
         )
 
-    def dropped(log: DeclaredLog) -> WorkedLog:
+    def told(log: DeclaredLog) -> WorkedLog:
         most_rows = settings.eventlog.table_rows
+        spool = state / state_files.EVENT_LOG_RECEIVED / log.schema.name
         return worked(
             log.schema,
-            lambda folder: DroppedFiles(
-                log, folder, store, hasher, most_rows=most_rows, clock=clock
-            ),
+            lambda folder: [
+                DroppedFiles(log, folder, store, hasher, most_rows=most_rows, clock=clock),
+                ReceivedEvents(log, spool, folder, store, hasher, most_rows=most_rows, clock=clock),
+            ],
         )
 
     return EventLogs(
-        [*(exported(log(state / name, hasher)) for log, name in OWN), *map(dropped, declared)],
+        [*(exported(log(state / name, hasher)) for log, name in OWN), *map(told, declared)],
         rules,
         store,
     )

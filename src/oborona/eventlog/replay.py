@@ -21,6 +21,7 @@ from oborona.eventlog.policy_rules import OF_CHECK, EventRules
 from oborona.eventlog.rules.compare import EXAMPLES, RuleComparison, compare_rules
 from oborona.eventlog.schema import LogSchema
 from oborona.eventlog.slots import DAY_S, delivered_at, slot_name, slot_start
+from oborona.eventlog.tables.arrow_schema import arrow_schema
 from oborona.eventlog.tables.parquet import read_table
 from oborona.eventlog.transform.check import known_facts
 from oborona.eventlog.transform.histories import event_counts, event_keys
@@ -90,8 +91,8 @@ class RuleReplay:
     def _read(self, name: str) -> pa.Table:
         path = self._folder.source(name)
         if not path.exists():
-            return self._schema.arrow.empty_table()
-        return read_table(path, self._schema.arrow)
+            return arrow_schema(self._schema).empty_table()
+        return read_table(path, arrow_schema(self._schema))
 
     def _facts(self, name: str, rules: EventRules, day: Sequence[str]) -> pa.Table:
         """Return the rows of a table with what rules ask for."""
@@ -105,7 +106,7 @@ class RuleReplay:
             self._schema.thresholds,
             self._schema.threshold,
             rules,
-            self._engine.files("day", map(self._folder.source, day), self._schema.arrow),
+            self._engine.files("day", map(self._folder.source, day), arrow_schema(self._schema)),
         )
         if "source_id" in facts.columns:
             facts = facts.drop("id").rename(id="source_id")

@@ -10,6 +10,8 @@ Each table of a log has the standard columns first, then those of its own:
             event is its own
 
 A checked table has `rules` behind them: the names of the rules that it fired.
+
+No package of event logs is needed here: the HTTP door reads declarations, too.
 """
 
 from __future__ import annotations
@@ -18,10 +20,9 @@ import re
 from collections.abc import Mapping
 from enum import StrEnum
 from types import MappingProxyType
-from typing import Final
+from typing import Any, Final
 
 import msgspec
-import pyarrow as pa
 
 from oborona.errors import ConfigError
 
@@ -35,7 +36,10 @@ WORK: Final = (
     *("names_given", "rules_given"),
 )
 """Columns that a batch, a day, or a table by event time, has beside those of its log."""
-MOMENT: Final = pa.timestamp("us", "UTC")
+EventRow = tuple[Any, ...]
+"""Values of one event, in the order of its schema's columns."""
+OWN_NAMES: Final = frozenset({"feedback", "messages", "moves", "deeds", "incidents"})
+"""Logs of our own; all others are declared."""
 DEFAULT_THRESHOLD: Final = 300.0  # events of one name of one person in a day
 
 
@@ -48,18 +52,6 @@ class ColumnKind(StrEnum):
     FLAG = "flag"
     TIME = "time"
     HASHED = "hashed"  # a text of which the table keeps the keyed hash
-
-
-ARROW_TYPES: Final[Mapping[ColumnKind, pa.DataType]] = MappingProxyType(
-    {
-        ColumnKind.INTEGER: pa.int64(),
-        ColumnKind.NUMBER: pa.float64(),
-        ColumnKind.TEXT: pa.string(),
-        ColumnKind.FLAG: pa.bool_(),
-        ColumnKind.TIME: MOMENT,
-        ColumnKind.HASHED: pa.int64(),
-    }
-)
 
 
 class LogColumn(msgspec.Struct, frozen=True):
@@ -105,17 +97,3 @@ class LogSchema(msgspec.Struct, frozen=True, kw_only=True):
             raise ConfigError(
                 f"event log {self.name}: the column {min(twice)} is there twice, or is one of ours"
             )
-
-    @property
-    def arrow(self) -> pa.Schema:
-        """The columns of a table that is not checked yet."""
-        return pa.schema(
-            [
-                pa.field("id", ARROW_TYPES[self.id_kind], nullable=False),
-                pa.field("time", MOMENT),
-                pa.field("event", pa.string(), nullable=False),
-                pa.field("person", pa.int64()),
-                pa.field("key", pa.int64()),
-                *(pa.field(column.name, ARROW_TYPES[column.kind]) for column in self.columns),
-            ]
-        )

@@ -24,6 +24,7 @@ from oborona.eventlog.folder import LogFolder
 from oborona.eventlog.periods import DAY
 from oborona.eventlog.schema import RULES, LogSchema
 from oborona.eventlog.slots import DAY_S
+from oborona.eventlog.tables.arrow_schema import arrow_schema
 from oborona.eventlog.transform.usual_counts import usual_counts
 from oborona.feedback.antifraud.thresholds import GROWTH, NARROWEST, SPREADS
 from oborona.reputation.median import OF_NORMAL
@@ -123,7 +124,7 @@ class ThresholdRenewal:
         ]
         if not paths:
             return []
-        schema = self._schema.arrow.append(pa.field(RULES, pa.list_(pa.string())))
+        schema = arrow_schema(self._schema).append(pa.field(RULES, pa.list_(pa.string())))
         rows = self._engine.files("checked_day", paths, schema)
         before = self._book.newest()
         usual: list[Mapping[str, Any]] = self._engine.collect(

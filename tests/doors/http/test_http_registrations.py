@@ -17,10 +17,10 @@ from oborona import state_files
 from oborona.accounts.import_lines import LINE_OCTETS
 from oborona.accounts.store.accounts import AccountStore
 from oborona.cli import main
+from oborona.doors.http.json_rows import json_rows
 from oborona.doors.http.registrations import (
     MAX_REGISTRATIONS,
     MOST_REGISTRATIONS,
-    registrations,
 )
 from oborona.errors import PeerError
 from tests.doors.http.account_site import ACTOR, BOTH, ITS_ACTOR, READER, ask, door, fill
@@ -185,7 +185,7 @@ async def test_many_are_one_change_for_those_who_follow(open_folder: Path) -> No
 @given(st.binary(max_size=200), st.booleans())
 def test_any_body_is_pieces_or_refused(body: bytes, lines: bool) -> None:
     with suppress(PeerError):
-        told = registrations(body, lines=lines)
+        told = json_rows(body, lines=lines, most=MOST_REGISTRATIONS)
         numbers = [number for number, _ in told]
         assert numbers == sorted(set(numbers))
         assert all(piece in body for _, piece in told)
@@ -193,5 +193,5 @@ def test_any_body_is_pieces_or_refused(body: bytes, lines: bool) -> None:
 
 @given(st.lists(st.recursive(st.none() | st.integers() | st.text(), st.lists, max_leaves=5)))
 def test_an_array_is_cut_where_it_should_be(values: list[object]) -> None:
-    told = registrations(json.dumps(values).encode(), lines=False)
+    told = json_rows(json.dumps(values).encode(), lines=False, most=MOST_REGISTRATIONS)
     assert [json.loads(piece) for _, piece in told] == values

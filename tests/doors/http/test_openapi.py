@@ -13,6 +13,7 @@ from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
 from oborona.doors.http.openapi import description, document
 from oborona.doors.reply import ACCEPT, AddHeader, RemoveHeader, SessionReply, refusal_reply
 from oborona.types import Action
+from tests.doors.http import event_site
 from tests.doors.http.account_site import ACTOR, ITS_READER, READER, ask, door, fill
 from tests.doors.http.sittings import Sittings, judged
 
@@ -50,7 +51,7 @@ def test_it_is_json_whose_references_lead_somewhere() -> None:
 def test_each_operation_has_a_name_and_answers_with_words() -> None:
     operations = [one for path in SAID["paths"].values() for one in path.values()]
     names = [one["operationId"] for one in operations]
-    assert len(set(names)) == len(names) == 15
+    assert len(set(names)) == len(names) == 16
     for one in operations:
         assert one["summary"]
         assert "200" in one["responses"]
@@ -136,6 +137,17 @@ async def test_answers_of_accounts_are_as_described(open_folder: Path) -> None:
         async with door(open_folder).serving() as at:
             told = await ask(at, path, key, method=method, body=body, headers=said)
         validator(name).validate(msgspec.json.decode(told[1]))
+
+
+async def test_answers_of_events_are_as_described(open_folder: Path) -> None:
+    async with event_site.door(open_folder).serving() as at:
+        for body, status, name in (
+            (event_site.lines(event_site.click(), 7), 200, "EventsAnswer"),
+            (b"[]", 400, "ErrorAnswer"),
+        ):
+            told = await event_site.send(at, body)
+            assert told[0] == status
+            validator(name).validate(told[1])
 
 
 @pytest.mark.parametrize(

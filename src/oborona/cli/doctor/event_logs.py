@@ -13,7 +13,7 @@ from oborona.daemon.event_logs import check_packages
 from oborona.errors import ConfigError, StoreError
 from oborona.eventlog.batch.store import LogStore
 from oborona.eventlog.lateness import waiting_tables
-from oborona.eventlog.own_names import OWN_NAMES
+from oborona.eventlog.schema import OWN_NAMES
 
 DAY_S: Final = 86_400.0
 LATE_S: Final = 4 * 3600.0  # from a table's delivery to the checked one: what others are promised

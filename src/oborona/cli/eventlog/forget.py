@@ -13,7 +13,6 @@ from oborona.cli.eventlog.logs import open_log_store, person_hashes, schema_of
 from oborona.cli.output import echo, echo_json
 from oborona.cli.terminal import plain
 from oborona.daemon.event_logs import check_packages
-from oborona.eventlog.own_names import OWN_NAMES
 
 if TYPE_CHECKING:
     from oborona.eventlog.erasure.book import PersonErasure
@@ -39,6 +38,7 @@ def forget(context: CliContext, person: tuple[str, ...], only: str | None, as_js
     from oborona.eventlog.erasure.persons import scrub_reasons  # noqa: PLC0415
     from oborona.eventlog.folder import LogFolder  # noqa: PLC0415
     from oborona.eventlog.logs import root_folder, schemas  # noqa: PLC0415
+    from oborona.eventlog.schema import OWN_NAMES  # noqa: PLC0415
 
     settings, state = context.loaded.settings, context.state
     known = [one.name for one in schemas(settings)]

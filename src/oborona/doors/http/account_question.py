@@ -3,32 +3,16 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Awaitable, Callable
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 from aiohttp import web
 
 from oborona.accounts.store.answers import GivenAnswer, RepeatKey
 from oborona.doors.http.account_keys import AccountKey
+from oborona.doors.http.keyed_request import REPEAT_KEY, ReadBody, body_of, repeat_key_of
 from oborona.doors.http.store_queue import StoreQueue
 from oborona.doors.web import JSON, SERVER, error_answer
-from oborona.errors import PeerError
-
-REPEAT_KEY: Final = "Idempotency-Key"
-LONGEST_REPEAT_KEY: Final = 255  # characters
-
-
-class BodyRefused(Exception):  # noqa: N818 - reads as what happened
-    """A body is not taken.
-
-    Args:
-        answer: that says why.
-    """
-
-    def __init__(self, answer: web.Response) -> None:
-        self.answer = answer
-        super().__init__(answer.reason)
 
 
 class AccountQuestion(NamedTuple):
@@ -38,7 +22,7 @@ class AccountQuestion(NamedTuple):
     names: list[str]  # in the path, behind its room, decoded
     key: AccountKey
     file: Path  # of the accounts; need not exist
-    read: Callable[[int], Awaitable[bytes]]  # the body, of at most so many octets
+    read: ReadBody
     queue: StoreQueue  # that work on files waits in
 
     async def body(self, most: int, *kinds: str) -> bytes:
@@ -51,9 +35,7 @@ class AccountQuestion(NamedTuple):
         Raises:
             BodyRefused: it is too large, of another kind, or did not come.
         """
-        if self.request.content_type not in kinds:
-            raise BodyRefused(error_answer(415, " or ".join(kinds)))
-        return await self.read(most)
+        return await body_of(self.request, self.read, most, *kinds)
 
     def repeat_key(self, body: bytes) -> RepeatKey | None:
         """Return what names the request, with its body, where it may come again; None: nothing.
@@ -61,18 +43,9 @@ class AccountQuestion(NamedTuple):
         Raises:
             PeerError: it can't be a name.
         """
-        shown = self.request.headers.getall(REPEAT_KEY, [])
-        if not shown:
+        text = repeat_key_of(self.request)
+        if text is None:
             return None
-        text = shown[0]
-        if (
-            len(shown) > 1
-            or not 1 <= len(text) <= LONGEST_REPEAT_KEY
-            or not (text.isascii() and text.isprintable())
-        ):
-            raise PeerError(
-                f"{REPEAT_KEY} has 1 to {LONGEST_REPEAT_KEY} characters of ASCII, and comes once"
-            )
         path = self.request.rel_url.raw_path.encode()
         digest = hashlib.sha256(b"%d %b\n%b" % (len(path), path, body)).digest()
         return RepeatKey(self.key.name, self.key.customer, text, digest)

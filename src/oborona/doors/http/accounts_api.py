@@ -22,13 +22,13 @@ from oborona.doors.http.account_question import AccountQuestion
 from oborona.doors.http.accounts import answer_account, answer_accounts
 from oborona.doors.http.addresses import AddressService
 from oborona.doors.http.incidents import answer_incident, answer_incidents
+from oborona.doors.http.keyed_request import ReadBody, path_pieces
 from oborona.doors.http.registrations import RegistrationService
 from oborona.doors.http.store_queue import StoreQueue
 from oborona.doors.web import error_answer
 from oborona.errors import PeerError, StoreError
 from oborona.telemetry.log import event
 
-ROOT: Final = "/v1/"
 ROOMS: Final = frozenset({"accounts", "addresses", "incidents"})
 
 log = logging.getLogger("oborona.http")
@@ -48,36 +48,34 @@ class AccountsApi:
 
     Args:
         at: what the worker has for the door.
+        queue: that work on files waits in.
     """
 
-    def __init__(self, at: DoorContext) -> None:
+    def __init__(self, at: DoorContext, queue: StoreQueue) -> None:
         self._file = at.state / state_files.ACCOUNTS
-        self._queue = StoreQueue()
+        self._queue = queue
         self._addresses = AddressService(at)
         self._registrations = RegistrationService(lambda: at.policy().account_tests)
 
     @staticmethod
     def serves(request: web.BaseRequest) -> bool:
         """Tell whether a path is served here."""
-        return _pieces(request)[0] in ROOMS
+        return path_pieces(request)[0] in ROOMS
 
     async def answer(
-        self,
-        request: web.BaseRequest,
-        key: AccountKey,
-        read: Callable[[int], Awaitable[bytes]],
+        self, request: web.BaseRequest, key: AccountKey, read: ReadBody
     ) -> web.Response:
         """Answer a request.
 
         Args:
             request: whose path is served here.
             key: that it shows.
-            read: returns its body, of at most so many octets.
+            read: returns its body.
 
         Raises:
             BodyRefused: its body is not taken.
         """
-        room, *pieces = _pieces(request)
+        room, *pieces = path_pieces(request)
         services = self._services(room, pieces)
         if not services:
             return error_answer(404, "there is nothing here")
@@ -124,9 +122,3 @@ class AccountsApi:
             case "incidents", [_]:
                 return [_Service("GET", False, answer_incident)]
         return []
-
-
-def _pieces(request: web.BaseRequest) -> list[str]:
-    """Return what a path has between its slashes; a slash in a name is written %2F."""
-    path = request.rel_url.raw_path
-    return path.removeprefix(ROOT).split("/") if path.startswith(ROOT) else [""]

@@ -21,6 +21,7 @@ from oborona.doors.http.model import (
     VerdictAnswer,
 )
 from oborona.doors.http.openapi_accounts import ACCOUNT_TYPES, account_paths
+from oborona.doors.http.openapi_events import EVENT_TYPES, event_paths
 from oborona.doors.http.openapi_parts import SCHEMAS, TROUBLE, asked, ref, response, troubles
 
 VERSION: Final = "1.0"  # of /v1, whatever Oborona's is
@@ -33,6 +34,7 @@ _TYPES: Final = (
     LoginRequest,
     LoginAnswer,
     *ACCOUNT_TYPES,
+    *EVENT_TYPES,
 )
 _HEADERS: Final = (
     ("IP", "Address of the SMTP client. None: mail of this machine itself.", False),
@@ -107,6 +109,7 @@ def description() -> dict[str, Any]:
                 }
             },
             **account_paths(),
+            **event_paths(),
             "/v1/health": {
                 "get": {
                     "operationId": "health",

@@ -10,11 +10,11 @@ from oborona.accounts.addresses.address_report import AddressView
 from oborona.accounts.incidents.incident_view import IncidentsPage, IncidentView
 from oborona.accounts.store.rows import DeedKind
 from oborona.doors.http.account_orders import OrderAnswer, OrderRequest
-from oborona.doors.http.account_question import LONGEST_REPEAT_KEY, REPEAT_KEY
 from oborona.doors.http.incidents import STATES
-from oborona.doors.http.openapi_parts import asked, ref, response, troubles
+from oborona.doors.http.json_rows import JSON_LINES
+from oborona.doors.http.openapi_parts import asked, in_path, ref, repeat_key, response, troubles
 from oborona.doors.http.query import MAX_PAGE, PAGE
-from oborona.doors.http.registrations import JSON_LINES, MOST_REGISTRATIONS, RegistrationAnswer
+from oborona.doors.http.registrations import MOST_REGISTRATIONS, RegistrationAnswer
 
 ACCOUNT_TYPES: Final = (
     OrderRequest,
@@ -57,7 +57,7 @@ def account_paths() -> dict[str, Any]:
                 "address",
                 "Tell whether an address is clean; DNS lists are asked at this moment.",
                 AddressView,
-                _in_path("address", {"type": "string"}, "IPv4 or IPv6."),
+                in_path("address", {"type": "string"}, "IPv4 or IPv6."),
             )
         },
         "/v1/incidents": {
@@ -77,7 +77,7 @@ def account_paths() -> dict[str, Any]:
                 "incident",
                 "Show an incident.",
                 IncidentView,
-                _in_path("id", {"type": "integer"}, "Of the incident."),
+                in_path("id", {"type": "integer"}, "Of the incident."),
             )
         },
     }
@@ -136,20 +136,7 @@ def _registrations() -> dict[str, Any]:
     }
 
 
-def _in_path(name: str, schema: dict[str, Any], meaning: str) -> dict[str, Any]:
-    return {
-        "name": name,
-        "in": "path",
-        "required": True,
-        "description": meaning,
-        "schema": schema,
-    }
-
-
-_LOGIN: Final = _in_path("login", {"type": "string"}, "Id or login.")
-_REPEAT_KEY: Final = {
-    "name": REPEAT_KEY,
-    "in": "header",
-    "description": "The same request with it does nothing within a day and is answered as before.",
-    "schema": {"type": "string", "minLength": 1, "maxLength": LONGEST_REPEAT_KEY},
-}
+_LOGIN: Final = in_path("login", {"type": "string"}, "Id or login.")
+_REPEAT_KEY: Final = repeat_key(
+    "The same request with it does nothing within a day and is answered as before."
+)

@@ -8,8 +8,6 @@ import logging
 import time
 from collections.abc import Callable
 from functools import partial
-from io import BytesIO
-from itertools import islice
 from pathlib import Path
 from typing import Final
 
@@ -22,30 +20,20 @@ from oborona.accounts.store.answers import GivenAnswer, RepeatKey, RepeatKeyReus
 from oborona.config.worker import MIB
 from oborona.doors.http.account_question import (
     AccountQuestion,
-    BodyRefused,
     given_answer,
     key_reused,
 )
+from oborona.doors.http.json_rows import JSON_LINES, RefusedRow, json_rows
+from oborona.doors.http.keyed_request import BodyRefused
 from oborona.doors.http.query import query_of
 from oborona.doors.web import JSON, error_answer
-from oborona.errors import PeerError
 from oborona.policy.account_tests import AccountTests
 from oborona.telemetry.log import event
 
 MAX_REGISTRATIONS: Final = MIB  # octets of a body: of "[1,1,…" comes 30 times as much
 MOST_REGISTRATIONS: Final = 1000  # of a body: they are one transaction, of 0.3 s
-JSON_LINES: Final = ("application/x-ndjson", "application/jsonl")
 
 log = logging.getLogger("oborona.http")
-
-_ARRAY: Final = msgspec.json.Decoder(list[msgspec.Raw])
-
-
-class RefusedRegistration(msgspec.Struct, frozen=True, kw_only=True):
-    """A registration that was left out."""
-
-    line: int  # or place in the array, from 1
-    reason: str
 
 
 class RegistrationAnswer(msgspec.Struct, frozen=True, kw_only=True):
@@ -54,7 +42,7 @@ class RegistrationAnswer(msgspec.Struct, frozen=True, kw_only=True):
     new: int
     changed: int
     unchanged: int
-    refused: tuple[RefusedRegistration, ...]
+    refused: tuple[RefusedRow, ...]
 
 
 class RegistrationService:
@@ -77,7 +65,7 @@ class RegistrationService:
         """
         query_of(asked.request)
         body = await asked.body(MAX_REGISTRATIONS, JSON, *JSON_LINES)
-        told = registrations(body, lines=asked.request.content_type != JSON)
+        told = json_rows(body, lines=asked.request.content_type != JSON, most=MOST_REGISTRATIONS)
         if len(told) > MOST_REGISTRATIONS:
             raise BodyRefused(error_answer(413, f"more than {MOST_REGISTRATIONS} accounts"))
         key, by = asked.repeat_key(body), asked.key.name
@@ -92,27 +80,6 @@ class RegistrationService:
         return given_answer(given)
 
 
-def registrations(body: bytes, *, lines: bool) -> list[tuple[int, bytes]]:
-    """Return what a body tells, a JSON text each, with its line, or its place in an array; of too
-    many as many as show it.
-
-    Args:
-        body: as it came.
-        lines: it has a JSON text a line; otherwise it is an array of them.
-
-    Raises:
-        PeerError: it is no array.
-    """
-    if lines:  # one at a time: a body of line feeds has a million
-        pieces = ((number, line) for number, line in enumerate(BytesIO(body), 1) if line.strip())
-        return list(islice(pieces, MOST_REGISTRATIONS + 1))
-    try:
-        told = _ARRAY.decode(body)
-    except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
-        raise PeerError(str(error) or "is nested too deep") from None
-    return [(number, bytes(raw)) for number, raw in enumerate(told[: MOST_REGISTRATIONS + 1], 1)]
-
-
 def _take(
     file: Path,
     told: list[tuple[int, bytes]],
@@ -124,14 +91,14 @@ def _take(
     """Write it down, in a thread: all that is right of it, or nothing."""
 
     def answer() -> GivenAnswer:
-        refused: list[RefusedRegistration] = []
+        refused: list[RefusedRow] = []
         figures = import_accounts(
             store,
             told,
             tests,
             by=by,
             now=now,
-            fault=lambda line, why: refused.append(RefusedRegistration(line=line, reason=why)),
+            fault=lambda line, why: refused.append(RefusedRow(line=line, reason=why)),
         )
         refused.sort(key=lambda one: one.line)
         told_back = RegistrationAnswer(

@@ -5,6 +5,7 @@
     POST /v1/scan, /v1/glance           our own; GET /v1/health, /v1/openapi.json
     POST /v1/logins                     as Dovecot asks of an authentication policy server
     /v1/accounts, incidents, addresses  for panels, by keys of their own (accounts_api.py)
+    POST /v1/events/LOG                 events of other services, the same (events_api.py)
 
     401 no key, or none that is known    429 too often    503 too busy, or no verdict now: come
                                          again
@@ -31,17 +32,21 @@ from oborona.config import UnixAddress
 from oborona.doors.context import DoorContext, failure_reply, guard_s, several_stages_guard_s
 from oborona.doors.guard import HandlerGuard
 from oborona.doors.http.access_keys import access_keys
-from oborona.doors.http.account_keys import AccountKeys, account_keys
-from oborona.doors.http.account_question import BodyRefused
+from oborona.doors.http.account_keys import account_keys
 from oborona.doors.http.accounts_api import AccountsApi
 from oborona.doors.http.envelopes import EnvelopeHeaders, envelope_of_json
+from oborona.doors.http.event_keys import event_keys
+from oborona.doors.http.events_api import EventsApi
+from oborona.doors.http.keyed_request import BodyRefused, KeyedService
 from oborona.doors.http.learn_request import ReporterUnproved, learn_event
 from oborona.doors.http.logins import LOGINS, MAX_BODY, answer_login
 from oborona.doors.http.model import GlanceRequest, HealthAnswer, ScanRequest, decode_body
 from oborona.doors.http.openapi import document
 from oborona.doors.http.rate_limit import RateLimiter
 from oborona.doors.http.reply import verdict_answer
+from oborona.doors.http.right_keys import RightKeys, Rights
 from oborona.doors.http.rspamd import check_answer, legacy_check_answer
+from oborona.doors.http.store_queue import StoreQueue
 from oborona.doors.memory_budget import MemoryReservation
 from oborona.doors.reply import SessionReply, is_busy
 from oborona.doors.rfc5322 import raw_message_of, without_mailbox_line
@@ -126,7 +131,10 @@ class ScanHttpServer(WebServer):
         self._max_json = min(int(door.max_body_bytes * JSON_SHARE), at.room.most)
         self._rates = RateLimiter(door.rate, door.burst)
         self._account_keys = account_keys(door)
-        self._accounts_api = AccountsApi(at)
+        queue = StoreQueue()
+        self._accounts_api = AccountsApi(at, queue)
+        self._event_keys = event_keys(at.settings)
+        self._events_api = EventsApi(at, queue)
         self._room = at.room
         self._open: Final[dict[str, Callable[[], web.Response]]] = {
             "/ping": _pong,
@@ -156,7 +164,9 @@ class ScanHttpServer(WebServer):
                 else error_answer(405, "GET only", Allow="GET, HEAD")
             )
         if self._account_keys is not None and self._accounts_api.serves(request):
-            return await self._accounts(request, self._account_keys)
+            return await self._by_key(request, self._account_keys, self._accounts_api)
+        if self._event_keys is not None and self._events_api.serves(request):
+            return await self._by_key(request, self._event_keys, self._events_api)
         handler = self._closed.get(path)
         if handler is None:
             return error_answer(404, "there is nothing here")
@@ -178,7 +188,10 @@ class ScanHttpServer(WebServer):
             except PeerError as error:
                 return self._not_taken(error_answer(400, str(error)))
 
-    async def _accounts(self, request: web.BaseRequest, keys: AccountKeys) -> web.Response:
+    async def _by_key(
+        self, request: web.BaseRequest, keys: RightKeys[Rights], served: KeyedService[Rights]
+    ) -> web.Response:
+        """Answer a request that needs a key of a file of its own."""
         refresh_tokens(keys, self._log)
         shown = bearer_token(request)
         key = keys.key(shown)
@@ -189,8 +202,8 @@ class ScanHttpServer(WebServer):
             return too_often
         with self._room.hold() as reservation:
             try:
-                answer = await self._accounts_api.answer(
-                    request, key, partial(self._account_body, request, reservation)
+                answer = await served.answer(
+                    request, key, partial(self._keyed_body, request, reservation)
                 )
             except BodyRefused as refused:
                 return self._not_taken(refused.answer)
@@ -199,7 +212,7 @@ class ScanHttpServer(WebServer):
         )
         return answer
 
-    async def _account_body(
+    async def _keyed_body(
         self, request: web.BaseRequest, reservation: MemoryReservation, most: int
     ) -> bytes:
         body = await read_body(request, most, self.limits.read_s, reservation)

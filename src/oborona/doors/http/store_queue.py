@@ -1,4 +1,4 @@
-"""Requests of accounts wait for each other, and not the worker for them.
+"""Requests of accounts and of events wait for each other, and not the worker for them.
 
 What works on files does so in the threads that the worker has for all its chores, and waits there
 while another process writes: a panel that asks a hundred times at once would take all of them, and
@@ -33,7 +33,7 @@ class StoreQueue:
             StoreBusy: too many wait already.
         """
         if self._waiting >= MOST_WAITING:
-            raise StoreBusy(f"{MOST_WAITING} requests of accounts wait already")
+            raise StoreBusy(f"{MOST_WAITING} requests that write wait already")
         self._waiting += 1
         try:
             await self._turn.acquire()

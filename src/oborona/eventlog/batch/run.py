@@ -34,6 +34,7 @@ from oborona.eventlog.periods import PERIODS, shares
 from oborona.eventlog.policy_rules import EventRules
 from oborona.eventlog.schema import LogSchema
 from oborona.eventlog.slots import DAY_S, SLOT_S, delivered_at, slot_name
+from oborona.eventlog.tables.arrow_schema import arrow_schema
 from oborona.eventlog.tables.checksum import checksum_text, digits
 from oborona.eventlog.tables.parquet import (
     TableDamaged,
@@ -194,7 +195,7 @@ class LogChecker:
         tables: dict[str, pa.Table] = {}
         for name in batch.tables:
             try:
-                table = read_table(self._folder.source(name), self.schema.arrow)
+                table = read_table(self._folder.source(name), arrow_schema(self.schema))
             except TableDamaged as damage:
                 aside[name] = str(damage)
                 continue
@@ -233,7 +234,7 @@ class LogChecker:
         since = max(map(_day_before, (min(batch.tables), *((newest,) if newest else ()))))
         names = self._store.remembered(batch, since)
         lost = {
-            name: read_table(self._folder.source(name), self.schema.arrow)
+            name: read_table(self._folder.source(name), arrow_schema(self.schema))
             for name in names
             if not (self._folder.keys(name).exists() and self._folder.counts(name).exists())
         }
@@ -261,7 +262,7 @@ class LogChecker:
                     thresholds,
                     threshold,
                     self._rules,
-                    self._engine.files("day", self._past(before), self.schema.arrow),
+                    self._engine.files("day", self._past(before), arrow_schema(self.schema)),
                 )
             )
         done = []

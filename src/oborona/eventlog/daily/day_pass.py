@@ -44,6 +44,7 @@ from oborona.eventlog.persons.person_scores import PersonScores
 from oborona.eventlog.policy_rules import EventRules
 from oborona.eventlog.schema import RULES, LogSchema
 from oborona.eventlog.slots import DAY_S
+from oborona.eventlog.tables.arrow_schema import arrow_schema
 from oborona.eventlog.tables.checksum import LARGEST, RowTotal, checksum, digits
 from oborona.eventlog.tables.delta import REVISION, DeliveredTable
 from oborona.eventlog.tables.parquet import TableMismatch, read_table, write_table
@@ -284,7 +285,7 @@ class DayPass:
         return self._merged.total({date: names}, self._delivered.last(REVISION))
 
     def _revisions(self) -> pa.Schema:
-        arrow = self._schema.arrow
+        arrow = arrow_schema(self._schema)
         return pa.schema(
             [
                 *(arrow.field(name) for name in ("id", "time", "event", "person")),

@@ -27,6 +27,7 @@ from oborona.eventlog.persons.model import PersonModel
 from oborona.eventlog.persons.person_scores import PersonScores
 from oborona.eventlog.policy_rules import EventRules
 from oborona.eventlog.schema import RULES, LogSchema
+from oborona.eventlog.tables.arrow_schema import arrow_schema
 from oborona.eventlog.tables.parquet import ROW_GROUP
 from oborona.eventlog.transform import day
 from oborona.eventlog.transform.check import fired_rules
@@ -61,7 +62,7 @@ class JudgedDay:
         self._placed, self._judged, self._final = (
             work / f"day.{name}.parquet" for name in ("placed", "judged", "final")
         )
-        self.columns = schema.arrow.append(pa.field(RULES, RULE_LISTS, nullable=False))
+        self.columns = arrow_schema(schema).append(pa.field(RULES, RULE_LISTS, nullable=False))
 
     def compute(
         self,
@@ -104,7 +105,7 @@ class JudgedDay:
             known,
             threshold,
             rules,
-            engine.table("no_day", self._schema.arrow.empty_table()),
+            engine.table("no_day", arrow_schema(self._schema).empty_table()),
         )
         engine.write(day.judged_rows(placed, fired), self._judged)
         judged = engine.files("day_judged", [self._judged], self.columns)
@@ -142,7 +143,7 @@ class JudgedDay:
         with pq.ParquetFile(self._final) as file:
             for batch in file.iter_batches(ROW_GROUP):
                 piece = pa.Table.from_batches([batch])
-                plain = piece.select(self._schema.arrow.names)
+                plain = piece.select(arrow_schema(self._schema).names)
                 before, after = (
                     plain.append_column(RULES, rule_lists(piece.column(name))).cast(self.columns)
                     for name in (given, "names_after")

@@ -31,6 +31,7 @@ from oborona.eventlog.folder import LogFolder
 from oborona.eventlog.merge.book import MergeBook
 from oborona.eventlog.periods import PERIODS
 from oborona.eventlog.schema import RULES, LogSchema
+from oborona.eventlog.tables.arrow_schema import arrow_schema
 from oborona.eventlog.tables.checksum import RowTotal, checksum_text
 from oborona.eventlog.tables.delta import DeliveredTable
 from oborona.eventlog.tables.parquet import (
@@ -138,7 +139,7 @@ class PersonEraser:
             self._folder.remove(name)
             return True
         try:
-            table = read_table(source, self._schema.arrow)
+            table = read_table(source, arrow_schema(self._schema))
         except TableDamaged:
             return False
         left = _without(table, person)

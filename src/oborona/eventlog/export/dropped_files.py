@@ -28,9 +28,9 @@ from oborona.atomic_file import write_atomically
 from oborona.errors import StoreError
 from oborona.eventlog.batch.store import DroppedFile, DropState, LogStore, SourceTable
 from oborona.eventlog.declared_log import DeclaredLog
-from oborona.eventlog.export.own_log import EventRow, event_table
-from oborona.eventlog.export.record_shaper import BrokenRecord, RecordShaper
+from oborona.eventlog.export.record_shaper import RecordShaper
 from oborona.eventlog.export.records import READERS, UnreadableFile, read_records
+from oborona.eventlog.export.row_gatherer import RowGatherer, shown_text
 from oborona.eventlog.folder import LogFolder
 from oborona.eventlog.keys import EventHasher
 from oborona.eventlog.slots import DAY_S, delivered_at, slot_name, slot_start
@@ -42,7 +42,6 @@ SETTLE_S: Final = 5.0
 """A file that changed within so many seconds may be half written."""
 MOST_TRIES: Final = 20
 """A file over which the process ended so often is what ends it; others are taken before it."""
-AT_ONCE: Final = 20_000  # rows as Python has them, ten times as large as in a table
 _WORD: Final = re.compile(r"[^A-Za-z0-9_-]+")
 _LONGEST: Final = 80
 
@@ -87,8 +86,8 @@ class DroppedFiles:
         """
         known = self._store.files(self.log.schema.name)
         met = {name: file.tries for name, file in known.items() if file.state is DropState.MET}
-        for path in sorted(self._paths(), key=lambda path: met.get(_shown(path.name), 0)):
-            before = known.get(_shown(path.name))
+        for path in sorted(self._paths(), key=lambda path: met.get(shown_text(path.name), 0)):
+            before = known.get(shown_text(path.name))
             file = self._new(path, before)
             if file is not None:
                 self._store.note_file(self.log.schema.name, file)
@@ -99,6 +98,8 @@ class DroppedFiles:
         return False
 
     def _paths(self) -> list[Path]:
+        if self.log.folder is None:
+            return []
         try:
             return sorted(
                 path
@@ -120,7 +121,7 @@ class DroppedFiles:
         size, changed = status.st_size, status.st_mtime_ns
         if before is None:
             name = _table_name(path, now)
-            shown = _shown(path.name)
+            shown = shown_text(path.name)
             return DroppedFile(file=shown, size=size, changed=changed, seen=now, name=name, tries=1)
         if (before.size, before.changed) == (size, changed):
             if before.state is not DropState.MET:
@@ -177,7 +178,7 @@ class DroppedFiles:
         self._store.note_file(self.log.schema.name, again)
 
     def _set_aside(self, file: DroppedFile, why: str) -> None:
-        log, why = self.log.schema.name, _shown(why)
+        log, why = self.log.schema.name, shown_text(why)
         self._store.note_file(log, msgspec.structs.replace(file, state=DropState.ASIDE, why=why))
         event(_log, logging.ERROR, "dropped file set aside", log=log, file=file.file, why=why)
 
@@ -185,32 +186,14 @@ class DroppedFiles:
         """Return the rows of a file, and why others can't be used, as JSON lines."""
         if delivered_at(name) > self._clock() + DAY_S:
             raise UnreadableFile("its name is that of a slot more than a day ahead")
-        schema = self.log.schema
+        rows = RowGatherer(self.log.schema)
         shaper = RecordShaper(self.log, self._hasher, name)
-        parts = [event_table([], schema)]
-        rows: list[EventRow] = []
-        broken: list[bytes] = []
-        records = read_records(path, tuple(self.log.source), self._most_rows)
-        for number, record in enumerate(records):
-            try:
-                rows.append(shaper.row(number, record))
-            except BrokenRecord as error:
-                why = {"record": number, "why": _shown(str(error))}
-                broken.append(msgspec.json.encode(why) + b"\n")
-            if len(rows) == AT_ONCE:
-                parts.append(event_table(rows, schema))
-                rows.clear()
-        parts.append(event_table(rows, schema))
-        table = pa.concat_tables(parts)
+        rows.take(shaper, read_records(path, tuple(self.log.source), self._most_rows))
+        table, broken = rows.table(), rows.broken
         if broken and not table.num_rows:
             first = broken[0].decode()[:300].strip()
             raise UnreadableFile(f"none of its {len(broken)} records can be used: {first}")
         return table, broken
-
-
-def _shown(text: str) -> str:
-    """Return a text of others as SQLite and JSON take it."""
-    return text.encode("utf-8", "backslashreplace").decode()
 
 
 def _table_name(path: Path, now: float) -> str:

@@ -6,8 +6,8 @@ import sqlite3
 from collections.abc import Iterable
 from typing import Final
 
-from oborona.eventlog.export.own_log import EventRow, OwnLog, plain_text
-from oborona.eventlog.schema import ColumnKind, LogColumn, LogSchema
+from oborona.eventlog.export.own_log import OwnLog, plain_text
+from oborona.eventlog.schema import ColumnKind, EventRow, LogColumn, LogSchema
 from oborona.eventlog.times import microseconds
 from oborona.feedback.events.schema import SHARED
 from oborona.sqlite_file import checked_version, closed_on_error, connect

@@ -12,8 +12,8 @@ from typing import Final
 
 import msgspec
 
-from oborona.eventlog.export.own_log import EventRow, OwnLog, plain_text
-from oborona.eventlog.schema import ColumnKind, LogColumn, LogSchema
+from oborona.eventlog.export.own_log import OwnLog, plain_text
+from oborona.eventlog.schema import ColumnKind, EventRow, LogColumn, LogSchema
 from oborona.eventlog.times import microseconds
 from oborona.ident import first_id_at
 from oborona.journal import schema as journal

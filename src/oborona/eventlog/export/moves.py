@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Final
 
-from oborona.eventlog.export.own_log import EventRow, plain_text
+from oborona.eventlog.export.own_log import plain_text
 from oborona.eventlog.export.state_log import StateLog
-from oborona.eventlog.schema import ColumnKind, LogColumn, LogSchema
+from oborona.eventlog.schema import ColumnKind, EventRow, LogColumn, LogSchema
 from oborona.eventlog.times import microseconds
 from oborona.recheck import moves_schema
 

@@ -11,17 +11,15 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import pyarrow as pa
 
 from oborona.errors import StoreError
 from oborona.eventlog.keys import EventHasher
-from oborona.eventlog.schema import LogSchema
+from oborona.eventlog.schema import EventRow, LogSchema
+from oborona.eventlog.tables.arrow_schema import arrow_schema
 from oborona.sqlite_file import ERRORS, explained_error
-
-EventRow = tuple[Any, ...]
-"""Values of one event, in the order of its schema's columns."""
 
 
 class OwnLog(ABC):
@@ -110,8 +108,9 @@ def event_table(rows: Sequence[EventRow], schema: LogSchema) -> pa.Table:
     Raises:
         ValueError, TypeError: a value is not what its column holds.
     """
-    columns = zip(*rows, strict=True) if rows else ((),) * len(schema.arrow)
-    return pa.table(list(map(list, columns)), schema=schema.arrow)
+    shape = arrow_schema(schema)
+    columns = zip(*rows, strict=True) if rows else ((),) * len(shape)
+    return pa.table(list(map(list, columns)), schema=shape)
 
 
 def plain_text(text: str) -> str:

@@ -1,4 +1,7 @@
-"""Records of a declared log to rows of its tables: kinds, times, keyed hashes."""
+"""Records of a declared log to rows of its tables: kinds, times, keyed hashes.
+
+The HTTP door asks whether a record can be a row; that needs no package of event logs.
+"""
 
 from __future__ import annotations
 
@@ -8,15 +11,17 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from oborona.eventlog.declared_log import DeclaredLog
-from oborona.eventlog.export.own_log import EventRow
-from oborona.eventlog.export.records import Record
 from oborona.eventlog.keys import EventHasher
-from oborona.eventlog.schema import ColumnKind
+from oborona.eventlog.schema import ColumnKind, EventRow
 from oborona.eventlog.times import parse_time
 
+MOST_OCTETS: Final = 1 << 20  # of a record in its file
 MOST_TEXT: Final = 65_536  # characters of a value; a longer one is no field of an event
 _LONGEST: Final = 1 << 63
 _FLAGS: Final = MappingProxyType({"true": True, "1": True, "false": False, "0": False})
+
+
+Record = Mapping[str, Any]
 
 
 class BrokenRecord(ValueError):  # noqa: N818 - reads as what happened
@@ -52,14 +57,12 @@ class RecordShaper:
         if isinstance(record, str):
             raise BrokenRecord(record)
         log = self._log
-        values = {
-            name: self._value(name, kind, record.get(name)) for name, kind in log.source.items()
-        }
+        values = record_values(log, record)
+        for name, kind in log.source.items():
+            if kind is ColumnKind.HASHED and values[name] is not None:
+                values[name] = self._hasher.text(values[name])
         ident = values[log.id] if log.id else f"{self._table}:{number}"
         event = values[log.event]
-        for column, value in ((log.id, ident), (log.event, event)):
-            if value is None or value == "":
-                raise BrokenRecord(f"{column} is empty")
         parts = [values[name] for name in log.person]
         told = any(part is not None and part != "" for part in parts)
         person = self._hasher.person("\0".join(map(str, parts))) if told else None
@@ -67,21 +70,33 @@ class RecordShaper:
         key = None if person is None else self._hasher.event(event, person, info)
         return (ident, values[log.time], event, person, key, *map(values.get, self._columns))
 
-    def _value(self, name: str, kind: ColumnKind, given: object) -> Any:
-        if given is None:
-            return None
-        if isinstance(given, str) and len(given) > MOST_TEXT:
-            raise BrokenRecord(f"{name} has {len(given)} characters; {MOST_TEXT} are the most")
-        if kind is ColumnKind.TIME:
-            return parse_time(given)  # None of what is no time: such rows are kept
-        value = self._hashed(given) if kind is ColumnKind.HASHED else _READERS[kind](given)
-        if value is None and not _is_nan(given):
-            raise BrokenRecord(f"{name} = {str(given)[:80]!r} is no {kind.value}")
-        return value
 
-    def _hashed(self, given: object) -> int | None:
-        text = _text(given)
-        return None if text is None else self._hasher.text(text)
+def record_values(log: DeclaredLog, record: Record) -> dict[str, Any]:
+    """Return the values of a record by column: times in microseconds, texts to be hashed as they
+    are.
+
+    Raises:
+        BrokenRecord: a value is of another kind than declared, or too long; there is no id, or no
+            name of an event.
+    """
+    values = {name: _value(name, kind, record.get(name)) for name, kind in log.source.items()}
+    for column in (log.id, log.event):
+        if column and values[column] in (None, ""):
+            raise BrokenRecord(f"{column} is empty")
+    return values
+
+
+def _value(name: str, kind: ColumnKind, given: object) -> Any:
+    if given is None:
+        return None
+    if isinstance(given, str) and len(given) > MOST_TEXT:
+        raise BrokenRecord(f"{name} has {len(given)} characters; {MOST_TEXT} are the most")
+    if kind is ColumnKind.TIME:
+        return parse_time(given)  # None of what is no time: such rows are kept
+    value = _READERS[kind](given)
+    if value is None and not _is_nan(given):
+        raise BrokenRecord(f"{name} = {str(given)[:80]!r} is no {kind.value}")
+    return value
 
 
 def _is_nan(given: object) -> bool:
@@ -133,5 +148,6 @@ _READERS: Final[Mapping[ColumnKind, Callable[[object], Any]]] = MappingProxyType
         ColumnKind.NUMBER: _number,
         ColumnKind.TEXT: _text,
         ColumnKind.FLAG: _flag,
+        ColumnKind.HASHED: _text,
     }
 )

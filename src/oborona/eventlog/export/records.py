@@ -19,14 +19,12 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from oborona.errors import OboronaError
+from oborona.eventlog.export.record_shaper import MOST_OCTETS, Record
 
 MOST_BYTES: Final = 1 << 30
 """Octets of a file; a slot of ten million events a day has five million of them."""
-MOST_LINE: Final = 1 << 20  # octets of one record
 _BATCH: Final = 1 << 14
 _UNITS: Final = MappingProxyType({"s": 1.0, "ms": 1e3, "us": 1e6, "ns": 1e9})
-
-Record = Mapping[str, Any]
 
 
 class UnreadableFile(OboronaError):  # noqa: N818 - reads as what happened
@@ -64,9 +62,9 @@ def read_records(path: Path, columns: Sequence[str], most_rows: int) -> Iterator
 def _json_lines(path: Path, _columns: Sequence[str]) -> Iterator[Record | str]:
     decoder = msgspec.json.Decoder(dict[str, Any])
     with path.open("rb") as file:
-        while line := file.readline(MOST_LINE + 1):
-            if len(line) > MOST_LINE:
-                raise UnreadableFile(f"a line of more than {MOST_LINE} octets")
+        while line := file.readline(MOST_OCTETS + 1):
+            if len(line) > MOST_OCTETS:
+                raise UnreadableFile(f"a line of more than {MOST_OCTETS} octets")
             if not line.strip():
                 continue
             try:
@@ -87,9 +85,9 @@ def _csv(path: Path, columns: Sequence[str]) -> Iterator[Record | str]:
 
 
 def _short_lines(file: io.TextIOWrapper) -> Iterator[str]:
-    while line := file.readline(MOST_LINE + 1):
-        if len(line) > MOST_LINE:
-            raise UnreadableFile(f"a line of more than {MOST_LINE} characters")
+    while line := file.readline(MOST_OCTETS + 1):
+        if len(line) > MOST_OCTETS:
+            raise UnreadableFile(f"a line of more than {MOST_OCTETS} characters")
         yield line
 
 

@@ -10,7 +10,8 @@ import sqlite3
 from collections.abc import Iterable
 from typing import Any, ClassVar
 
-from oborona.eventlog.export.own_log import EventRow, OwnLog
+from oborona.eventlog.export.own_log import OwnLog
+from oborona.eventlog.schema import EventRow
 from oborona.sqlite_file import SqliteFileKind, checked_version, closed_on_error, connect
 from oborona.store_birth import stored_birth
 

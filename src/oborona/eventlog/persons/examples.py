@@ -26,6 +26,7 @@ from oborona.eventlog.persons.word_book import PersonWord
 from oborona.eventlog.policy_rules import EventRules
 from oborona.eventlog.rules.compile import columns_named
 from oborona.eventlog.schema import RULES, LogSchema
+from oborona.eventlog.tables.arrow_schema import arrow_schema
 from oborona.eventlog.tables.delta import DeliveredTable
 from oborona.eventlog.transform import day
 from oborona.eventlog.transform.check import ABNORMAL
@@ -84,7 +85,7 @@ class PersonExamples:
         self._path.unlink(missing_ok=True)
 
     def _of_day(self, date: str, files: Sequence[str]) -> Iterator[FinalExample]:
-        columns = self._schema.arrow.append(pa.field(RULES, pa.list_(pa.string())))
+        columns = arrow_schema(self._schema).append(pa.field(RULES, pa.list_(pa.string())))
         rows = self._engine.files("person_rows", list(map(Path, files)), columns)
         self._engine.write(day.placed_rows(rows, self._engine.dialect), self._path)
         placed = self._engine.files("person_placed", [self._path], columns)

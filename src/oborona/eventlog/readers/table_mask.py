@@ -14,6 +14,7 @@ import pyarrow as pa
 from oborona.eventlog.keys import EventHasher
 from oborona.eventlog.readers.declared_reader import LogReader, PersonColumn
 from oborona.eventlog.schema import RULES, LogSchema
+from oborona.eventlog.tables.arrow_schema import arrow_schema
 
 _OF_PERSONS: Final = ("person", "key")
 _PURPOSE: Final = b"log reader"
@@ -40,7 +41,9 @@ class TableMask:
         self.schema = pa.schema(
             [
                 *(
-                    pa.field(name, pa.int64()) if name in self._masked else schema.arrow.field(name)
+                    pa.field(name, pa.int64())
+                    if name in self._masked
+                    else arrow_schema(schema).field(name)
                     for name in names
                 ),
                 pa.field(RULES, pa.list_(pa.string()), nullable=False),

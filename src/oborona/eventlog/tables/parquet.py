@@ -6,6 +6,8 @@ table that lost a row on the way is never seen.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
@@ -81,19 +83,35 @@ def read_table(path: Path, schema: pa.Schema | None = None) -> pa.Table:
         TableDamaged: it is gone, is no Parquet file, is cut short, or has other columns.
         StoreError: it can't be read.
     """
-    try:
+    with _damage_told(path):
         table = pq.read_table(pa.BufferReader(path.read_bytes()))
+    if schema is not None and not table.schema.equals(schema):
+        raise TableDamaged(
+            f"{path}: has other columns than its log: {_differences(table.schema, schema)}"
+        )
+    return table
+
+
+def read_column(path: Path, name: str) -> pa.ChunkedArray:
+    """Return one column of a table that we wrote, and read no more of the file; errors as of
+    `read_table`.
+    """
+    with _damage_told(path), pq.ParquetFile(path) as file:
+        if name not in file.schema_arrow.names:
+            raise TableDamaged(f"{path}: has no column {name}")
+        return file.read([name]).column(name)
+
+
+@contextmanager
+def _damage_told(path: Path) -> Iterator[None]:
+    try:
+        yield
     except OSError as error:  # of Arrow, too, of octets that it can't unpack
         if error.errno is None or isinstance(error, FileNotFoundError):
             raise TableDamaged(f"{path}: is no whole Parquet file ({error})") from error
         raise StoreError(f"{path}: {error.strerror}") from error
     except (pa.ArrowException, ValueError) as error:
         raise TableDamaged(f"{path}: is no whole Parquet file ({error})") from error
-    if schema is not None and not table.schema.equals(schema):
-        raise TableDamaged(
-            f"{path}: has other columns than its log: {_differences(table.schema, schema)}"
-        )
-    return table
 
 
 def _differences(found: pa.Schema, wanted: pa.Schema) -> str:
