@@ -195,6 +195,20 @@ def test_what_is_late_or_too_much_is_a_table_of_its_own(site: ReceivedLog) -> No
     assert len(site.tables[f"{SLOT}.http-5"]) == 10, "one batch is never cut"
 
 
+@pytest.mark.parametrize("word", ["httpd-0a1b2c3d", "http-12345678", "http-0a1b2c3d"])
+def test_an_event_in_a_dropped_file_is_another_one(site: ReceivedLog, word: str) -> None:
+    site.send(click(0))
+    site.take()
+    name, dropped = f"{SLOT}.http", f"{SLOT}.{word}"
+    site.folder.source(name).rename(site.folder.source(dropped))
+    (site.spool / name).rename(site.spool / dropped)
+    with site.store.transaction() as db:
+        db.execute("UPDATE source_table SET name = ?", (dropped,))
+    site.send(click(0))
+    site.take()
+    assert list(site.tables.values()) == [["c0"], ["c0"]]
+
+
 def test_a_clock_that_was_ahead_holds_nothing_up(site: ReceivedLog) -> None:
     site.now += 1e6
     site.send(click(0))

@@ -13,6 +13,7 @@ place in it. A table that was set aside is made once more of its files, as `SLOT
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from itertools import count
@@ -42,6 +43,9 @@ MOST_OCTETS: Final = 1 << 28  # of the files of a table
 SETTLE_S: Final = 10.0  # so long after its end a batch of a slot may still be written
 LEFT_S: Final = 3600.0  # a file that is being written for so long has nobody who writes it
 ASIDE_S: Final = 2 * DAY_S  # that files stay of a table that was set aside twice
+
+# a file that somebody drops as http.jsonl has eight hexadecimal digits behind it
+_OURS: Final = re.compile(rf".+\.{WORD}(-\d{{1,6}})?({AGAIN})?", re.ASCII)
 
 _log = logging.getLogger("oborona.eventlog")
 
@@ -225,7 +229,7 @@ class ReceivedEvents:
         since = self._clock() - DAY_S - SLOT_S
         for source in self._store.sources(self._log.schema.name, since=since):
             path = self._folder.source(source.name)
-            if source.name.partition(".")[2].startswith(WORD) and not source.why and path.exists():
+            if _OURS.fullmatch(source.name) and not source.why and path.exists():
                 yield path
 
 
