@@ -96,13 +96,12 @@ class RuleReplay:
 
     def _facts(self, name: str, rules: EventRules, day: Sequence[str]) -> pa.Table:
         """Return the rows of a table with what rules ask for."""
-        events = batch_rows({name: self._read(name)})
+        events = batch_rows({name: self._read(name)}, max(map(delivered_at, day), default=0))
         keys, counts = self._remembered(day if rules.needed & OF_CHECK else [])
         facts = known_facts(
             self._engine.table("events", events),
             keys,
             counts,
-            max(map(delivered_at, day), default=0),
             self._schema.thresholds,
             self._schema.threshold,
             rules,

@@ -13,16 +13,18 @@ import pyarrow.compute as pc
 from oborona.eventlog.periods import moments
 from oborona.eventlog.rules.compile import BETWEEN
 from oborona.eventlog.schema import RULES
-from oborona.eventlog.slots import delivered_at
+from oborona.eventlog.slots import DAY_S, delivered_at
 
 SHADOW: Final = " (shadow)"  # behind the name of a rule that marks nothing
 
 
-def batch_rows(tables: Mapping[str, pa.Table]) -> pa.Table:
-    """Return the rows of tables with `moment`, `place`, and the `table` and `slot` they are of.
+def batch_rows(tables: Mapping[str, pa.Table], newest: int = 0) -> pa.Table:
+    """Return the rows of tables with `moment`, `place`, the `table` and `slot` they are of, and
+    `day`, after which the day of that table begins.
 
     Args:
         tables: by name, in the order of delivery.
+        newest: the latest slot of tables that were checked before, Unix seconds; 0 = none were.
     """
     rows = pa.concat_tables(
         table.append_column("moment", moments(table, name)) for name, table in tables.items()
@@ -32,7 +34,8 @@ def batch_rows(tables: Mapping[str, pa.Table]) -> pa.Table:
     numbers = np.repeat(np.arange(len(tables)), counts)
     slots = np.repeat([delivered_at(name) for name in tables], counts)
     rows = rows.append_column("table", pa.array(numbers, pa.int64()))
-    return rows.append_column("slot", pa.array(slots, pa.int64()))
+    rows = rows.append_column("slot", pa.array(slots, pa.int64()))
+    return rows.append_column("day", pa.array(np.maximum(slots, newest) - DAY_S, pa.int64()))
 
 
 def by_table(tables: Iterable[str], rows: pa.Table) -> Iterator[tuple[str, pa.Table]]:

@@ -19,6 +19,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -218,10 +219,11 @@ class LogChecker:
             return
         rows = self._engine.table("events", batch_rows(tables))
         for path, found, schema in (
-            (self._folder.keys, event_keys(rows), KEYS),
-            (self._folder.counts, event_counts(rows), COUNTS),
+            (self._folder.keys, event_keys, KEYS),
+            (self._folder.counts, event_counts, COUNTS),
         ):
-            for name, history in by_table(tables, self._engine.collect(found)):
+            told = self._engine.answer((found, self.schema.name), partial(found, rows))
+            for name, history in by_table(tables, told):
                 write_table(path(name), history.cast(schema))
 
     def _day(self, batch: LogBatch, newest: str | None) -> list[str]:
@@ -253,17 +255,21 @@ class LogChecker:
         threshold = thresholds.pop(OTHERS)
         fired = FIRED.empty_table()
         if any(table.num_rows for table in tables.values()):  # a quiet log asks no engine
-            fired = self._engine.collect(
-                fired_rules(
-                    self._engine.table("events", batch_rows(tables)),
-                    self._engine.files("keys", map(self._folder.keys, before), KEYS),
-                    self._engine.files("counts", map(self._folder.counts, before), COUNTS),
-                    0 if newest is None else delivered_at(newest),
-                    thresholds,
-                    threshold,
-                    self._rules,
-                    self._engine.files("day", self._past(before), arrow_schema(self.schema)),
-                )
+            rows = batch_rows(tables, 0 if newest is None else delivered_at(newest))
+            past = self._past(before)
+            asked = (
+                self._engine.table("events", rows),
+                self._engine.files("keys", map(self._folder.keys, before), KEYS),
+                self._engine.files("counts", map(self._folder.counts, before), COUNTS),
+                thresholds,
+                threshold,
+                self._rules,
+                self._engine.files("day", past, arrow_schema(self.schema)),
+            )
+            same = (bool(before), bool(past), tuple(sorted(batch.thresholds.items())))
+            fired = self._engine.answer(
+                ("fired", self.schema.name, self._rules.version, tuple(self._rules.columns), *same),
+                lambda: fired_rules(*asked),
             )
         done = []
         shadow = shadow_counts(tables, fired)

@@ -101,7 +101,6 @@ class JudgedDay:
             day.one_table(placed),
             engine.table("no_keys", KEYS.empty_table()),
             engine.table("no_counts", COUNTS.empty_table()),
-            0,
             known,
             threshold,
             rules,

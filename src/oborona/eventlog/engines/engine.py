@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Hashable, Iterable
 from pathlib import Path
 from types import TracebackType
 from typing import Protocol, Self
@@ -80,5 +80,17 @@ class EventEngine(Protocol):
         Raises:
             EngineMemoryError: the memory does not suffice.
             StoreError: a file can't be read.
+        """
+        ...
+
+    def answer(self, key: Hashable, build: Callable[[], ir.Table]) -> pa.Table:
+        """Return rows, computed by the statement that is known under a key.
+
+        Args:
+            key: the same for the same expression over tables of the same names and columns.
+            build: makes the expression where none is known.
+
+        Raises:
+            EngineMemoryError, StoreError: as of `collect`.
         """
         ...

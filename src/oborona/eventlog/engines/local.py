@@ -6,7 +6,7 @@ not fit it puts beside, into a folder that is its own.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Self
@@ -20,6 +20,7 @@ from ibis.expr import types as ir
 from oborona.config.eventlog import TableEngine
 from oborona.errors import StoreError
 from oborona.eventlog.engines.engine import EngineMemoryError, EventEngine
+from oborona.eventlog.engines.statements import Statement, StatementCache
 
 
 class LocalEngine(EventEngine):
@@ -43,6 +44,7 @@ class LocalEngine(EventEngine):
             autoload_known_extensions=False,
             preserve_insertion_order=False,
         )
+        self._statements = StatementCache(self._backend.compile)
         self._database: duckdb.DuckDBPyConnection = self._backend.con
         self._database.execute("SET TimeZone = 'UTC'")  # times without a zone are read in it
         self._database.execute("SET allowed_directories = ?", [[str(folder), str(work)]])
@@ -77,8 +79,15 @@ class LocalEngine(EventEngine):
             self._backend.to_parquet(rows, path)
 
     def collect(self, rows: ir.Table) -> pa.Table:
+        return self._computed(self._statements.made(rows))
+
+    def answer(self, key: Hashable, build: Callable[[], ir.Table]) -> pa.Table:
+        return self._computed(self._statements.of(key, build))
+
+    def _computed(self, statement: Statement) -> pa.Table:
         with _explained():
-            return self._backend.to_pyarrow(rows)
+            found: pa.Table = self._database.sql(statement.sql).to_arrow_table()
+            return found.cast(statement.columns)
 
 
 @contextmanager

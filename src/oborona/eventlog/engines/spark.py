@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 import shutil
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Self
@@ -24,6 +24,7 @@ from pyspark.sql import DataFrame, SparkSession
 from oborona.config.eventlog import TableEngine
 from oborona.errors import StoreError
 from oborona.eventlog.engines.engine import EngineMemoryError, EventEngine
+from oborona.eventlog.engines.statements import Statement, StatementCache
 from oborona.eventlog.tables.parquet import SUFFIX
 
 _NO_MEMORY = "OutOfMemoryError"
@@ -69,6 +70,7 @@ class SparkEngine(EventEngine):
             self._session: SparkSession = builder.getOrCreate()
             self._session.sparkContext.setLogLevel("ERROR")
             self._backend = ibis.pyspark.connect(self._session)
+        self._statements = StatementCache(self._backend.compile)
         # every call into Java is a line of it
         logging.getLogger("py4j").setLevel(logging.WARNING)
 
@@ -102,7 +104,9 @@ class SparkEngine(EventEngine):
     def write(self, rows: ir.Table, path: Path) -> None:
         parts = path.with_name(f"{path.name}.parts")
         with _explained():
-            self._computed(rows).coalesce(1).write.mode("overwrite").parquet(str(parts))
+            self._computed(self._statements.made(rows)).coalesce(1).write.mode("overwrite").parquet(
+                str(parts)
+            )
         try:
             (part,) = parts.glob(f"part-*{SUFFIX}")
             part.replace(path)
@@ -111,10 +115,15 @@ class SparkEngine(EventEngine):
             raise StoreError(f"{path}: Spark wrote no one file there ({error})") from error
 
     def collect(self, rows: ir.Table) -> pa.Table:
+        return self._answered(self._statements.made(rows))
+
+    def answer(self, key: Hashable, build: Callable[[], ir.Table]) -> pa.Table:
+        return self._answered(self._statements.of(key, build))
+
+    def _answered(self, statement: Statement) -> pa.Table:
         with _explained():
-            found = self._computed(rows).toArrow()
-        wanted = rows.schema().to_pyarrow()
-        return found.select(wanted.names).cast(wanted)
+            found = self._computed(statement).toArrow()
+        return found.select(statement.columns.names).cast(statement.columns)
 
     def _read(self, name: str, fill: Callable[[Path], None]) -> ir.Table:
         """Return the rows of a folder of files, known under a name.
@@ -141,12 +150,12 @@ class SparkEngine(EventEngine):
     def _clear(self) -> None:
         shutil.rmtree(self._read_from, ignore_errors=True)
 
-    def _computed(self, rows: ir.Table) -> DataFrame:
-        found = self._session.sql(self._backend.compile(rows))
+    def _computed(self, statement: Statement) -> DataFrame:
+        found = self._session.sql(statement.sql)
         wide = {
-            name: found[name].cast("long")  # numbers of rows are of 32 bits there
-            for name, kind in rows.schema().items()
-            if kind.is_int64()
+            field.name: found[field.name].cast("long")  # numbers of rows are of 32 bits there
+            for field in statement.columns
+            if pa.types.is_int64(field.type)
         }
         return found.withColumns(wide)
 

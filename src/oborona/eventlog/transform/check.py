@@ -24,7 +24,6 @@ from ibis.expr import types as ir
 
 from oborona.eventlog.policy_rules import EventRules
 from oborona.eventlog.rules.compile import fired_names
-from oborona.eventlog.slots import DAY_S
 
 DUPLICATE: Final = "DUPLICATE"
 ABNORMAL: Final = "ABNORMAL"
@@ -36,7 +35,6 @@ def fired_rules(
     events: ir.Table,
     keys: ir.Table,
     counts: ir.Table,
-    newest: int,
     thresholds: Mapping[str, float],
     threshold: float,
     rules: EventRules,
@@ -47,10 +45,10 @@ def fired_rules(
     Args:
         events: rows of the batch: the columns of its log, and `place`, the row's number from 0 on
             in the order of delivery, `table`, the number of its table from 0 on, `slot`, of that
-            table in Unix seconds, and `moment`, microseconds since the epoch, never null.
+            table in Unix seconds, `day`, after which its day begins, and `moment`, microseconds
+            since the epoch, never null.
         keys: `slot`, `key`, `moment` of tables that were checked before.
         counts: `slot`, `person`, `event`, `n` of the same.
-        newest: the latest slot of those tables; 0 = there are none.
         thresholds: by name of an event.
         threshold: of all other names.
         rules: of the policy.
@@ -60,7 +58,7 @@ def fired_rules(
         `place`, `rules` (names with a comma before each; empty = none fired), `shadow` (the same of
         rules in shadow mode), in order of place.
     """
-    facts = known_facts(events, keys, counts, newest, thresholds, threshold, rules, day)
+    facts = known_facts(events, keys, counts, thresholds, threshold, rules, day)
     columns = {name: f"fired_{number}" for number, name in enumerate(rules.columns)}
     conditions = {columns[name]: condition for name, condition in rules.columns.items()}
     flagged = facts.select("place", "duplicate", "abnormal", **conditions).view()
@@ -76,14 +74,12 @@ def known_facts(
     events: ir.Table,
     keys: ir.Table,
     counts: ir.Table,
-    newest: int,
     thresholds: Mapping[str, float],
     threshold: float,
     rules: EventRules,
     day: ir.Table,
 ) -> ir.Table:
     """Return the events with all facts that rules ask for; arguments as of `fired_rules`."""
-    events = events.mutate(day=ibis.greatest(events.slot, newest) - DAY_S)
     facts = _facts(
         events,
         _repeated_places(events, keys),

@@ -15,6 +15,7 @@ from oborona.config.eventlog import TableEngine
 from oborona.eventlog.rules.columns import whole_micros
 from oborona.eventlog.rules.compile import BETWEEN
 from oborona.eventlog.schema import RULES
+from oborona.eventlog.slots import DAY_S
 from oborona.eventlog.transform.check import DUPLICATE
 
 ONE_TABLE: Final = 0
@@ -53,7 +54,7 @@ def afresh(rows: ir.Table) -> ir.Table:
 def one_table(rows: ir.Table) -> ir.Table:
     """Return rows of `placed_rows` as those of a batch of one table."""
     one = ibis.literal(ONE_TABLE, type="int64")
-    return rows.mutate(table=one, slot=one)
+    return rows.mutate(table=one, slot=one, day=one - DAY_S)
 
 
 def names_of(rules: ir.ArrayValue) -> ir.StringValue:
