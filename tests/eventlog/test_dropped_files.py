@@ -351,7 +351,7 @@ def test_a_file_that_waits_for_room_is_taken_in_the_end(
 def test_a_large_file_is_one_table_in_its_order(
     drops: DropFolder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("oborona.eventlog.export.dropped_files.AT_ONCE", 7)
+    monkeypatch.setattr("oborona.eventlog.export.row_gatherer.AT_ONCE", 7)
     drops.drop(f"{SLOT}.jsonl", lines(*(record(n) for n in range(30))))
     drops.take()
     assert [row["id"] for row in drops.rows(SLOT)] == [f"c{n}" for n in range(30)]
