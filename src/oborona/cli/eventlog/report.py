@@ -12,6 +12,7 @@ from oborona.atomic_file import write_atomically
 from oborona.cli.context import CliContext, pass_cli_context
 from oborona.cli.eventlog.logs import open_log_store, schema_of
 from oborona.cli.output import echo, echo_json
+from oborona.cli.terminal import plain
 from oborona.daemon.event_logs import check_packages
 from oborona.telemetry import status
 
@@ -67,7 +68,7 @@ def report(context: CliContext, log: str, days: int, page: Path | None, as_json:
         path = page or PAGE
         write_atomically(path, report_page(figures, now).encode())
         if not as_json:
-            echo(f"{path}: {days} days of {', '.join(one.log for one in figures.logs) or 'no log'}")
+            echo(f"{path}: {plain(', '.join(one.log for one in figures.logs)) or 'no log'}")
 
 
 def _names(context: CliContext, store: LogStore, log: str) -> list[str]:

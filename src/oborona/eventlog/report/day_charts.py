@@ -48,7 +48,7 @@ def _threshold(name: str, rows: Sequence[of.ThresholdFigure], span: ReportSpan) 
     )
     leaps = sum(one.leapt for one in rows)
     frame = ChartFrame(span, count_axis(highest(points)), LOW)
-    told = f"{name}: {rows[-1].threshold} on {rows[-1].date}, {leaps} leaps"
+    told = f"{name}: {rows[-1].threshold} on {rows[-1].date}; leaps: {leaps}"
     return figure(line_chart(frame, points, told), told)
 
 

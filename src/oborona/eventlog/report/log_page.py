@@ -10,6 +10,7 @@ from oborona.eventlog.report import log_charts
 from oborona.eventlog.report.chart_block import length
 from oborona.eventlog.report.figure_tables import figure_table, folded, totals_table
 from oborona.eventlog.report.figures import MOST_LISTED, LogFigures, ReportFigures
+from oborona.eventlog.slots import DAY_S
 from oborona.page import NONE, Markup, element, page
 
 STYLE: Final = """
@@ -41,7 +42,7 @@ def report_page(figures: ReportFigures, now: float) -> str:
     """
     logs = figures.logs
     told = (
-        f"{figures.days} days to {figures.made} UTC. A bar is {length(figures.piece_s)} where nothing "
+        f"{length(figures.days * DAY_S)} to {figures.made} UTC. A bar is {length(figures.piece_s)} where nothing "
         "else is said. A triangle stands over what needs a look. Each chart has a table of its figures."
     )
     links = (
