@@ -145,6 +145,9 @@ def test_what_was_said_and_dropped_is_checked(site: Path) -> None:
     assert shown["feedback"]["fired"] == {"DUPLICATE": 1}
     assert shown["messages"]["rows"] == 1
     assert {row["waiting"] for row in shown.values()} == {0}
+    reported = json.loads(oborona(site, "report", "clicks", "--json").output)["logs"][0]
+    assert {one["rule"]: one["rows"] for one in reported["rules"]} == shown["clicks"]["fired"]
+    assert [one["rows"] for one in reported["merges"]["30min"]] == [4]
     text = oborona(site, "status").output
     assert "does not run" in text
     assert "clicks: DUPLICATE 2 (50.00%)" in text

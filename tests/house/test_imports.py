@@ -79,6 +79,7 @@ EVERYONE = {
     "sqlite_file",
     "sqlite_damage",
     "atomic_file",
+    "page",
     "dns",
     "domains",
 }

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Final
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from oborona.eventlog.batch.store import SHADOW
 from oborona.eventlog.periods import moments
 from oborona.eventlog.rules.compile import BETWEEN
 from oborona.eventlog.schema import RULES
 from oborona.eventlog.slots import DAY_S, delivered_at
-
-SHADOW: Final = " (shadow)"  # behind the name of a rule that marks nothing
 
 
 def batch_rows(tables: Mapping[str, pa.Table], newest: int = 0) -> pa.Table:

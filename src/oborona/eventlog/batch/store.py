@@ -13,6 +13,7 @@ from oborona.sqlite_file import SharedSqliteFile
 
 OTHERS: Final = ""
 """The key under which the threshold of all other events stands."""
+SHADOW: Final = " (shadow)"  # behind the name of a rule that marks nothing, in `fired`
 _THRESHOLDS: Final = msgspec.json.Decoder(dict[str, float])
 _NAMES: Final = msgspec.json.Decoder(tuple[str, ...])
 _FIRED: Final = msgspec.json.Decoder(dict[str, int])

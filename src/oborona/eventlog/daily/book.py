@@ -73,6 +73,18 @@ class DayPassBook:
         found = self._passes(f"{where} ORDER BY id DESC LIMIT 1", (date, date))
         return found[0] if found else None
 
+    def outcomes(self, first: str) -> list[PassedDay]:
+        """Return the last pass of each day that is done or was given up, by day.
+
+        Args:
+            first: such as 2026-11-23: earlier days are left out.
+        """
+        return self._passes(
+            "AND date >= ? AND id IN (SELECT max(id) FROM day_pass WHERE log = ? AND"
+            " (done IS NOT NULL OR why != '') GROUP BY date) ORDER BY date",
+            (first, self._log),
+        )
+
     def days(self, first: str, last: str) -> dict[str, int]:
         """Return the days of a span that have rows, each with their number.
 

@@ -11,9 +11,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from ibis.expr import types as ir
 
-from oborona.eventlog.batch.rows import SHADOW, rule_lists
+from oborona.eventlog.batch.rows import rule_lists
 from oborona.eventlog.batch.run import COUNTS, KEYS
-from oborona.eventlog.batch.store import OTHERS
+from oborona.eventlog.batch.store import OTHERS, SHADOW
 from oborona.eventlog.daily.verdict import (
     FraudPerson,
     fraud_persons,
