@@ -5,7 +5,8 @@
     python benchmarks/eventlog.py --keep DIR       the same day again, where it was made before
 
 A day of tables is checked, twelve at a time, as after an outage; then three more tables, each for
-itself, as they come: that is the batch that everything else waits for. CPU and memory are of this
+itself, as they come: that is the batch that everything else waits for. Then all is delivered by
+half hours and days, and the day is gone over. CPU and memory are of this
 process, the engine within it. Persons are half a million with few who do most, one event in a
 hundred is told again, twenty robots click without end.
 """
@@ -26,10 +27,17 @@ from rich.console import Console
 from rich.table import Table
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # started as a script, from anywhere
+from oborona.config.eventlog import PersonModelMode
 from oborona.eventlog.batch.run import LogChecker
 from oborona.eventlog.batch.store import LogStore, SourceTable
+from oborona.eventlog.daily.book import DayPassBook
+from oborona.eventlog.daily.day_pass import DayPass
 from oborona.eventlog.engines.local import LocalEngine
 from oborona.eventlog.folder import LogFolder
+from oborona.eventlog.logs import LogStep
+from oborona.eventlog.merge.merger import LogMerger
+from oborona.eventlog.periods import DAY
+from oborona.eventlog.persons.person_scores import PersonScores
 from oborona.eventlog.policy_rules import EventRules
 from oborona.eventlog.schema import ColumnKind, LogColumn, LogSchema
 from oborona.eventlog.slots import SLOT_S, slot_name
@@ -40,6 +48,7 @@ from oborona.eventlog.tables.parquet import write_table
 SLOTS = 288  # of a day
 START = 1_763_856_000
 PERSONS = 500_000
+HOUR_S = 3600.0
 ROBOTS = 20
 EVENTS = np.array([f"event{number}" for number in range(12)])
 AT_ONCE = 12  # tables of a batch after an outage
@@ -77,6 +86,42 @@ def made_table(slot: int, rows: int) -> pa.Table:
         ],
         schema=arrow_schema(SCHEMA),
     )
+
+
+def _merged(folder: LogFolder, store: LogStore) -> tuple[float, float]:
+    """Deliver all that is checked; return CPU and seconds."""
+    merger = LogMerger(SCHEMA.name, folder, store, ready_s=0, clock=lambda: time.time() + HOUR_S)
+    return _worked(merger)
+
+
+def _passed(
+    folder: LogFolder, store: LogStore, engine: LocalEngine, work: Path
+) -> tuple[float, float]:
+    """Go over the first day; return CPU and seconds."""
+    DayPassBook(store, SCHEMA.name).request(DAY.slot(START))
+    scores = PersonScores(
+        SCHEMA, folder, engine, work / "no.model", PersonModelMode.SHADOW, clock=time.time
+    )
+    return _worked(
+        DayPass(
+            SCHEMA,
+            folder,
+            store,
+            engine,
+            rules=lambda: EventRules("none"),
+            work=work,
+            scores=scores,
+            clock=time.time,
+            daily=False,
+        )
+    )
+
+
+def _worked(step: LogStep) -> tuple[float, float]:
+    cpu, wall = time.process_time(), time.monotonic()
+    while step.step():
+        pass
+    return time.process_time() - cpu, time.monotonic() - wall
 
 
 def main() -> None:
@@ -138,6 +183,11 @@ def main() -> None:
             )
         for cpu, wall, _ in batches:
             report.add_row("a batch against the day", f"{cpu:.2f} s", f"{wall:.2f} s")
+        for what, (cpu, wall) in {
+            "merged into half hours and days": _merged(folder, store),
+            "the pass over the day": _passed(folder, store, engine, state / "work"),
+        }.items():
+            report.add_row(what, f"{cpu:.1f} s", f"{wall:.1f} s")
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
         report.add_row("highest memory", f"{peak:.0f} MiB", "")
         for part in ("stream", "checked", "history"):

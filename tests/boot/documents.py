@@ -37,3 +37,25 @@ def commands(page: str, heading: str) -> list[str]:
     if not blocks:
         raise LookupError(f"docs/{Path(page)} has no commands under {heading!r}")
     return blocks
+
+
+def files(page: str, heading: str) -> list[str]:
+    """Return what stands between fences under a heading, in order: files that the page shows.
+
+    Args:
+        page: as of `commands`.
+        heading: as of `commands`.
+
+    Raises:
+        LookupError: there is no such heading, or it shows no file.
+    """
+    text = (ROOT / "docs" / page).read_text()
+    section = re.search(
+        rf"^#+ {re.escape(heading)}\n(.*?)(?=^##? |\Z)", text, re.DOTALL | re.MULTILINE
+    )
+    found = (
+        re.findall(r"^```\w*\n(.*?)^```$", section[1], re.DOTALL | re.MULTILINE) if section else []
+    )
+    if not found:
+        raise LookupError(f"docs/{Path(page)} shows no file under {heading!r}")
+    return found

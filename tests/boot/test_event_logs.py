@@ -7,6 +7,8 @@ from typing import Final
 
 import pytest
 
+from oborona.eventlog.schema import OWN_NAMES
+from tests.boot.documents import files
 from tests.boot.machine import Machine
 from tests.boot.steps import eventually, follow, needs_machine
 
@@ -14,6 +16,23 @@ PAGE: Final = "operate/eventlog.md"
 _STATE: Final = "/var/lib/oborona/eventlog"
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(1800), needs_machine]
+
+
+def readers_are_let_in(machine: Machine) -> None:
+    """Do what the page says of readers; the group reads their tables, and nobody else does."""
+    places = (
+        "/etc/oborona/eventlog-readers.d/analysts.toml",
+        "/etc/systemd/system/oborona.service.d/readers.conf",
+    )
+    for path, text in zip(places, files(PAGE, "Who may read it"), strict=True):
+        machine.run(f"mkdir -p $(dirname {path}); cat > {path} <<'END'\n{text}END")
+    print(follow(machine, "Who may read it", PAGE))
+    tables = "/srv/analysts/messages/5min/*.parquet /srv/analysts/feedback/5min/*.parquet"
+    eventually(machine, f"ls {tables}")
+    as_nobody = "setpriv --reuid nobody --regid {} --clear-groups sh -c 'cat {} >/dev/null'"
+    machine.run(as_nobody.format("analysts", tables))
+    assert "Permission denied" in machine.ask(as_nobody.format("nogroup", tables) + " 2>&1")
+    machine.run(f"! {as_nobody.format('analysts', f'{_STATE}/feedback/checked/stream/5min/*')}")
 
 
 def test_its_page_is_followed_and_an_upgrade_keeps_it(machine: Machine) -> None:
@@ -27,9 +46,15 @@ def test_its_page_is_followed_and_an_upgrade_keeps_it(machine: Machine) -> None:
     eventually(machine, f"ls {_STATE}/feedback/checked/stream/5min/*.parquet")
     said = machine.run("oborona eventlog status --json")
     logs = {row["log"]: row for row in map(json.loads, said.splitlines())}
-    assert set(logs) == {"feedback", "messages"}
+    assert set(logs) == OWN_NAMES
     assert logs["feedback"]["checked"] > 0
     assert "FAIL" not in machine.run("oborona doctor")
+    readers_are_let_in(machine)
+    said = machine.run("cd /root && oborona eventlog report && ls -l /root/eventlog.html")
+    assert "eventlog.html" in said
+    assert "has no delivered day" in machine.ask(
+        "oborona eventlog backfill feedback march --since 2026-03-01 2>&1"
+    )
     said = follow(machine, "Take a person out", PAGE)
     assert "feedback: erasure 1 " in said
     assert "messages: erasure 2 " in said
