@@ -139,7 +139,8 @@ def lines(message: SearchHit) -> Iterator[str]:
         f"<{message.sender}>{f' (From: {message.header_from})' if apart else ''} → {to or 'nobody'}"
     )
     what = _refused(message) if message.head else f'"{plain(_cut(message.subject, _SUBJECT))}"'
-    about = f"{plain(people)}  {what}"
+    nobody = message.head and not (message.sender or message.recipients)  # SMTP had not come so far
+    about = what if nobody else f"{plain(people)}  {what}"
     yield f"{when}  {message.id}  {verdict} {message.score:>6.1f} / {message.line:g}  {about}"
     reasons = ", ".join(
         f"{hit.name} {hit.score:+g}{f' ({_cut(hit.say, _SAY)})' if hit.say else ''}"
