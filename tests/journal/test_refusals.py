@@ -7,6 +7,7 @@ from __future__ import annotations
 import asyncio
 import sqlite3
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -97,14 +98,14 @@ async def test_a_purge_takes_the_oldest_by_age_and_by_number(path: Path) -> None
         entry = make_entry()
         journal.append(entry)
         await journal.flush()
-        ages = {"retention_s": 30 * DAY, "refused_s": 10 * COLLAPSE_S}
+        purge = partial(journal.purge, retention_s=30 * DAY, refused_s=10 * COLLAPSE_S)
         now = NOON + 20 * COLLAPSE_S
-        assert await journal.purge(now, max_rows=1000, limit=4, **ages) == 4
-        assert await journal.purge(now, max_rows=1000, **ages) == 6
-        assert await journal.purge(now, max_rows=1000, **ages) == 0
+        assert await purge(now, max_rows=1000, limit=4) == 4
+        assert await purge(now, max_rows=1000) == 6
+        assert await purge(now, max_rows=1000) == 0
         assert await journal.refusal(told[9]) is None
         assert await journal.refusal(told[10]) is not None
-        assert await journal.purge(now, max_rows=5, **ages) == 15
+        assert await purge(now, max_rows=5) == 15
         assert [await journal.refusal(one) is None for one in told[24:26]] == [True, False]
         assert await journal.get(entry.id) == entry
     with closing(sqlite3.connect(path)) as db:

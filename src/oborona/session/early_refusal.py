@@ -16,7 +16,7 @@ from oborona.policy.history import REPIP_BAD
 from oborona.policy.load import Policy
 from oborona.reputation.dnsbl import DnsList
 from oborona.session.judged_message import log_verdict
-from oborona.session.refused import refusal_of
+from oborona.session.refusals import refusal_of
 from oborona.session.replies import reply_text
 from oborona.session.services import SessionServices
 from oborona.types import Action, Envelope, Stage

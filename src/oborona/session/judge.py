@@ -53,7 +53,7 @@ from oborona.session.judged_message import (
     verdict_of,
 )
 from oborona.session.outgoing_limits import check_message
-from oborona.session.refused import put_off_reply
+from oborona.session.refusals import put_off_reply
 from oborona.session.replies import TOO_MANY_HEADERS, reply_text, verdict_reply
 from oborona.session.services import SessionServices
 from oborona.telemetry.log import event

@@ -37,7 +37,7 @@ from oborona.policy.limit_table import LimitAction
 from oborona.policy.load import Policy
 from oborona.policy.local_clients import is_program
 from oborona.session.limit_report import hand_over_excesses, limit_reply, limit_verdict
-from oborona.session.refused import refusal_of
+from oborona.session.refusals import refusal_of
 from oborona.session.services import SessionServices
 from oborona.telemetry.log import event
 from oborona.types import Envelope, Shingle, Stage

@@ -28,7 +28,7 @@ from oborona.session.early_refusal import log_refusal
 from oborona.session.envelope_stages import EnvelopeStages
 from oborona.session.judge import judge_message, judge_probe, unjudged_reply
 from oborona.session.outgoing_limits import check_sender, early_limits
-from oborona.session.refused import put_off_reply
+from oborona.session.refusals import put_off_reply
 from oborona.session.services import SessionServices
 from oborona.session.unseen_message import judge_unseen
 from oborona.types import Client, Envelope, Stage

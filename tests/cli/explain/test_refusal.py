@@ -16,7 +16,7 @@ from oborona.ident import to_text
 from oborona.journal import schema
 from oborona.journal.journal import JournalWriter
 from oborona.journal.refusal import REFERENCES, Refusal, Told
-from oborona.session.refused import TOO_BUSY
+from oborona.session.refusals import TOO_BUSY
 from oborona.types import Action, RuleHit
 from tests.cli.journaled import LINKS, LUNCH, journal, policy, run
 from tests.journal.refusals import make_refusal

@@ -14,7 +14,7 @@ from oborona.cli.terminal import Terminal, plain
 from oborona.ident import to_text
 from oborona.journal.refusal import COLLAPSE_S, REFERENCES, RecordedRefusal, Told
 from oborona.session.account_refusal import ACCOUNT_BANNED, ACCOUNT_LIMITED
-from oborona.session.refused import TOO_BUSY, UNANSWERED
+from oborona.session.refusals import TOO_BUSY, UNANSWERED
 from oborona.types import Action, RuleHit, Stage
 
 _MEANINGS: Final = {

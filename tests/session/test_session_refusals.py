@@ -17,7 +17,7 @@ from oborona.journal.journal import JournalWriter
 from oborona.journal.refusal import RecordedRefusal, Told
 from oborona.message.shingles import ShingleType
 from oborona.session.loop_lag import LoopLag
-from oborona.session.refused import TOO_BUSY, UNANSWERED
+from oborona.session.refusals import TOO_BUSY, UNANSWERED
 from oborona.session.session import Session
 from oborona.types import Action, Client, Stage
 from tests.session.test_account_refusal import JOE, Blocks
@@ -228,7 +228,7 @@ async def test_a_fault_of_ours_has_an_answer_unless_that_fails_too(
         reply = await guard.judged(fails(), door, message)
         assert is_unanswered(reply)
         assert (await answer(journal, reply)).refusal.decided_by == UNANSWERED
-    Twice.put_off = Twice.unjudged  # type: ignore[method-assign, assignment]
+    Twice.put_off = Twice.unjudged  # type: ignore[assignment]
     assert await guard.judged(fails(), Twice(), message) is NO_ANSWER
 
 
