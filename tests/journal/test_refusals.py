@@ -256,3 +256,14 @@ async def test_a_shared_reference_is_found_by_its_network_and_what_goes_on_by_it
             assert len(list(journal.find(query, 5))) == number
         assert journal.oldest() is None
         assert journal.oldest_refusal() == NOON
+
+
+async def test_each_of_several_rows_shows_its_own_number_and_end(path: Path) -> None:
+    async with await JournalWriter.open(path) as journal:
+        for network in range(5):
+            for time in range(network + 1):
+                journal.take(make_refusal(client_ip=f"10.0.{network}.1", time=NOON + time))
+    hits = found(path, "decided:ZEN")
+    assert {(hit.network, hit.times, hit.last) for hit in hits} == {
+        (f"10.0.{network}.0/24", network + 1, NOON + network) for network in range(5)
+    }

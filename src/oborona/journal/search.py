@@ -39,10 +39,10 @@ COLUMNS: Final = (
 )
 _REFUSALS: Final = (
     "(SELECT *, NULL AS message_id, NULL AS message_key, '' AS header_from, '' AS subject, "
-    "0 AS size FROM refusal)"
+    "0 AS size FROM refusal) AS r"
 )
-_LAST: Final = "ifnull((SELECT h.last FROM refusal h WHERE h.id = head), time)"
-_TIMES: Final = "ifnull((SELECT h.times FROM refusal h WHERE h.id = head), 1)"
+_LAST: Final = "ifnull((SELECT h.last FROM refusal h WHERE h.id = r.head), time)"
+_TIMES: Final = "ifnull((SELECT h.times FROM refusal h WHERE h.id = r.head), 1)"
 _REFUSAL_COLUMNS: Final = f"{COLUMNS}, head, stage, told, network, {_TIMES}, {_LAST}"
 _LET_IN: Final = (Action.ACCEPT.value, Action.SPAM.value)
 _RULES: Final = msgspec.json.Decoder(tuple[RuleHit, ...])
