@@ -19,7 +19,7 @@ from oborona.doors.guard import HandlerGuard
 from oborona.doors.handler import ConnectionHandler, ConnectionHandlerFactory
 from oborona.doors.memory_budget import MemoryBudget
 from oborona.doors.raw_message import RawMessageBuilder
-from oborona.doors.reply import BUSY, CONTINUE, ReplyAction, SessionReply
+from oborona.doors.reply import CONTINUE, ReplyAction, SessionReply
 from oborona.doors.stream import StreamConnection, StreamServer
 from oborona.errors import PeerError
 from oborona.milter import codec, encoder
@@ -182,9 +182,9 @@ class MilterConnection(StreamConnection):
         if chunk:
             self._gather.body(chunk)
         if self._gather.crowded:
+            reply = self._guard.put_off(door, busy=True)
             self._guard.tell(door.abort)
             self._server.note("busy")
-            reply = BUSY
         else:
             message = self._gather.finish()
             reply = await self._guard.judged(door.end_of_message(message), door, message)

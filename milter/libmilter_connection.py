@@ -253,14 +253,18 @@ class LibmilterConnection:
 
     def _judge(self) -> SessionReply:
         if self._gather.crowded:
+            reply = self._ask(self._busy, BUSY)
             self._hand_over(self._notice_step(self._door.abort))
             self._note("busy")
-            return BUSY
+            return reply
         message = self._gather.finish()
         return self._ask(
             lambda: self._guard.judged(self._door.end_of_message(message), self._door, message),
             NO_ANSWER,
         )
+
+    async def _busy(self) -> SessionReply:
+        return self._guard.put_off(self._door, busy=True)
 
     def _forget(self) -> None:
         self._gather.reset()

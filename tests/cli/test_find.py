@@ -68,7 +68,7 @@ def test_a_message_is_two_lines_what_became_of_it_and_why(site: tuple[Path, Path
     assert "\x1b" not in told.stdout
     assert "2 in all since" in told.stderr
     assert (
-        "refused before its content: not in the journal but in the log: journalctl -u "
+        "refusals before the content: none, older ones in the log alone: journalctl -u "
         "'oborona*' -g ann@a\\.example"
     ) in told.stderr.replace("'ann@a\\.example'", "ann@a\\.example")
 
@@ -90,7 +90,7 @@ def test_json_has_these_names(site: tuple[Path, Path]) -> None:
     found = json.loads(run(*site, "find", "--json").stdout)
     assert found.keys() == {
         "id", "time", "verdict", "score", "line", "decided_by", "queue_id", "message_id", "client", "helo", "sender", "header_from",
-        "recipients", "login", "subject", "size", "rules", "reasons",
+        "recipients", "login", "subject", "size", "rules", "reasons", "stage", "told", "head", "network", "times", "last",
     }  # fmt: skip
     assert found["header_from"] == "Ann <ann@a.example>"
     assert [one["name"] for one in found["reasons"]] == ["LINKS", "WORDS"]
@@ -181,6 +181,6 @@ def test_explain_of_what_is_no_id_searches(site: tuple[Path, Path]) -> None:
     assert "WORDS" in told.stdout
     assert lottery in told.stdout
     assert (
-        "no message in the journal"
+        "no message or refusal in the journal"
         in run(*site, "explain", "nobody@nowhere.example", status=66).stderr
     )

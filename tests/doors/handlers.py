@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from oborona.doors.guard import NO_ANSWER
 from oborona.doors.raw_message import RawMessage
-from oborona.doors.reply import CONTINUE, SessionReply
+from oborona.doors.reply import BUSY, CONTINUE, SessionReply
 from oborona.types import Client, Stage
 
 
@@ -40,6 +41,9 @@ class Nod:
 
     def unjudged(self, message: RawMessage) -> SessionReply:
         raise AssertionError("no content is sent")
+
+    def put_off(self, *, busy: bool) -> SessionReply:
+        return BUSY if busy else NO_ANSWER
 
     def abort(self) -> None:
         pass

@@ -15,10 +15,11 @@ from pathlib import Path
 import pytest
 
 from oborona.errors import StoreError
-from oborona.journal import schema
+from oborona.journal import refusal_ledger, schema
 from oborona.journal.journal import JournalWriter
 from oborona.journal.queries import JournalReader
 from tests.journal.entries import make_entry
+from tests.journal.refusals import make_refusal
 
 ROOT = Path(__file__).parents[2]
 
@@ -176,3 +177,37 @@ async def test_a_full_disk_holds_nobody_up_and_is_over_when_it_is_over(
     assert "written again" in caplog.text
     with closing(sqlite3.connect(path)) as db:
         assert db.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+
+
+async def test_a_full_disk_costs_references_of_refusals_and_one_line_of_the_log(
+    tmp_path: Path,
+    small_disk: object,
+    caplog: pytest.LogCaptureFixture,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    assert callable(small_disk)
+    monkeypatch.setattr(refusal_ledger, "WAITING_ROWS", 200)
+    path = tmp_path / "journal.db"
+    async with await JournalWriter.open(path, batch_s=0.01) as journal:
+        journal.take(make_refusal())
+        await journal.flush()
+        small_disk(path.with_name("journal.db-wal").stat().st_size + 10_000)
+        told = []
+        for _ in range(2):
+            told += [
+                journal.take(make_refusal(client_ip=f"10.1.{n}.1", sender=f"{n}@a.example"))
+                for n in range(250)
+            ]
+            with pytest.raises(StoreError):
+                await journal.flush()
+        assert len(set(told)) == 300, "the first 200 wait and are told once more, 50 are lost twice"
+        lines = [one for one in caplog.messages if "further ones are told" in one]
+        assert len(lines) == 1
+        small_disk(resource.RLIM_INFINITY)
+        await journal.flush()
+        answers = [await journal.refusal(number) is not None for number in told[:250]]
+        assert answers == [True] * 200 + [False] * 50
+        fresh = journal.take(make_refusal(client_ip="10.1.249.1"))
+        await journal.flush()
+        assert await journal.refusal(fresh) is not None
+    assert "refusals are recorded again; 100 references" in caplog.text

@@ -31,10 +31,12 @@ import uvloop
 
 from oborona.config.address import InetAddress, UnixAddress
 from oborona.daemon import sockets
+from oborona.doors.guard import NO_ANSWER
 from oborona.doors.memory_budget import MemoryBudget
 from oborona.doors.raw_message import RawMessage
 from oborona.doors.reply import (
     ACCEPT,
+    BUSY,
     CONTINUE,
     AddHeader,
     RemoveHeader,
@@ -255,6 +257,10 @@ class ScriptedDoor:
         if (b"X-Do", b" fail twice") in message.headers:
             raise RuntimeError("the door fails again, as it was asked to")
         return SessionReply(edits=(RemoveHeader("X-Do", 1), AddHeader("X-Mras-Reason", "partial")))
+
+    def put_off(self, *, busy: bool) -> SessionReply:
+        """Say it in the words of a door without references."""
+        return BUSY if busy else NO_ANSWER
 
     def abort(self) -> None:
         """Write it down."""

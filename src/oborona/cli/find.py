@@ -17,6 +17,7 @@ from oborona.cli.context import CliContext, pass_cli_context
 from oborona.cli.output import echo, echo_json
 from oborona.cli.terminal import plain
 from oborona.journal.query import BadQuery, JournalQuery, QueryField, parse_moment, parse_query
+from oborona.journal.refusal import Told
 from oborona.journal.search import JournalSearch, SearchHit
 from oborona.types import Action
 
@@ -27,6 +28,14 @@ _COLOURS: Final = {Action.ACCEPT: "green", Action.SPAM: "yellow", Action.TEMPFAI
 _SUBJECT: Final = 60  # columns
 _SAY: Final = 50
 _TO: Final = 2  # recipients
+PLACES: Final = {
+    Told.CONNECT: "at connect",
+    Told.SENDER: "at MAIL FROM",
+    Told.RECIPIENT: "at RCPT TO",
+    Told.CONTENT: "at the end of the message",
+    Told.NEVER: "and gone before it was told",
+}
+"""Where a refusal was told → in words."""
 _NOT_LOGGED: Final = frozenset(
     {QueryField.SUBJECT, QueryField.RULE, QueryField.VERDICT, QueryField.MESSAGE, QueryField.LOGIN}
 )
@@ -69,7 +78,8 @@ def find(
         oborona find rule:MASS_TEXT verdict:spam --since 24h
         oborona find 0SAH375J007Q5
 
-    What was refused before its content (at connect, MAIL FROM, RCPT TO) is in the log alone.  Exit
+    What was refused before its content (at connect, MAIL FROM, RCPT TO) is found for
+    `journal.refused_hours`; those of a network for one reason are one, with their number.  Exit
     status 1 when nothing was found.
     """  # noqa: D301 - the backspace has click leave the lines as they stand
     query = query_from_options(words, since, until, time.time())
@@ -77,7 +87,7 @@ def find(
         hits = list(journal.find(query, limit)) if follow else journal.find(query, limit)
         number = show(reversed(hits) if isinstance(hits, list) else hits, as_json=as_json)
         if follow:
-            _follow(journal, query, {hit.id for hit in hits}, as_json=as_json)
+            _follow(journal, query, {hit.head or hit.id for hit in hits}, as_json=as_json)
             return
         if not as_json and number < limit:
             _print_range(journal, query, number)
@@ -128,7 +138,9 @@ def lines(message: SearchHit) -> Iterator[str]:
     people = (
         f"<{message.sender}>{f' (From: {message.header_from})' if apart else ''} → {to or 'nobody'}"
     )
-    about = f'{plain(people)}  "{plain(_cut(message.subject, _SUBJECT))}"'
+    what = _refused(message) if message.head else f'"{plain(_cut(message.subject, _SUBJECT))}"'
+    nobody = message.head and not (message.sender or message.recipients)  # SMTP had not come so far
+    about = what if nobody else f"{plain(people)}  {what}"
     yield f"{when}  {message.id}  {verdict} {message.score:>6.1f} / {message.line:g}  {about}"
     reasons = ", ".join(
         f"{hit.name} {hit.score:+g}{f' ({_cut(hit.say, _SAY)})' if hit.say else ''}"
@@ -136,6 +148,15 @@ def lines(message: SearchHit) -> Iterator[str]:
     )
     why = f"client {message.client or 'unknown'}, decided by {message.decided_by}"
     yield f"{'':21}{plain(f'{why}: {reasons}' if reasons else why)}"
+
+
+def _refused(hit: SearchHit) -> str:
+    """Return in words where refusals before the content were told, and how many they were."""
+    where = f"refused {PLACES[hit.told]}"
+    if hit.times == 1 or hit.last is None:
+        return where
+    until = time.strftime("%H:%M:%S", time.localtime(hit.last))
+    return f"{where}; {hit.times} times from {plain(hit.network) or 'many networks'}, until {until}"
 
 
 def as_object(message: SearchHit) -> dict[str, object]:
@@ -163,11 +184,12 @@ def _follow(
             now = time.time()
             since = max(began, now - BEHIND_S)
             fresh = journal.find(msgspec.structs.replace(query, since=since - LOOK_S), 100_000)
-            new = [hit for hit in reversed(list(fresh)) if hit.id not in shown]
+            hits = list(fresh)
+            new = [hit for hit in reversed(hits) if (hit.head or hit.id) not in shown]
             show(iter(new), as_json=as_json)
             sys.stdout.flush()
             shown = {name: at for name, at in shown.items() if at > now - 3 * BEHIND_S}
-            shown |= {hit.id: now for hit in new}
+            shown |= {hit.head or hit.id: now for hit in hits}
             time.sleep(LOOK_S)
     except KeyboardInterrupt:
         return
@@ -193,5 +215,14 @@ def _print_range(journal: JournalSearch, query: JournalQuery, number: int) -> No
         f"journalctl -u 'oborona*' -g {shlex.quote(re.escape(plain(word))) if word else 'verdict'}"
     )
     click.echo(
-        f"{line}; refused before its content: not in the journal but in the log: {grep}", err=True
+        f"{line}; refusals before the content: {_refusals_since(journal)}, older ones in the log "
+        f"alone: {grep}",
+        err=True,
     )
+
+
+def _refusals_since(journal: JournalSearch) -> str:
+    oldest = journal.oldest_refusal()
+    if oldest is None:
+        return "none"
+    return f"since {time.strftime('%Y-%m-%d %H:%M', time.localtime(oldest))}"

@@ -384,6 +384,15 @@ class JournalSettings(msgspec.Struct, frozen=True, kw_only=True):
             "further. At least as long as recheck.window_hours.",
         ),
     ] = 336.0
+    refused_hours: Annotated[
+        float,
+        Meta(
+            ge=1,
+            le=8_760,
+            description="References of what was refused before its content have an answer this "
+            "long (`explain`, `find`); beyond max_rows of them the oldest are dropped.",
+        ),
+    ] = 72.0
     index_mib: Annotated[
         int,
         Meta(

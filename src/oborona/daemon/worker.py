@@ -245,6 +245,7 @@ class WorkerProcess:
                 counters=counters,
                 written=partial(self._write, counters),
                 journal=journal.append,
+                refusals=journal,
                 entry=lambda number: find_entry(journal, number, timing, time.time()),
                 record_policy=PolicyLog(journal).note,
                 numbers=numbers,

@@ -14,10 +14,17 @@ from collections.abc import Callable, Coroutine
 from typing import Any, Final, Protocol
 
 from oborona.doors.raw_message import RawMessage
-from oborona.doors.reply import ReplyAction, SessionReply, refusal_reply
+from oborona.doors.reply import BUSY, ReplyAction, SessionReply, refusal_reply
 
 NO_ANSWER: Final = refusal_reply(451, "4.3.0", "Service unavailable, try again later")
 """To a message whose door has not even words for that: what is not marked must not pass."""
+
+
+def is_unanswered(reply: SessionReply) -> bool:
+    """Tell whether a reply is that to a message whose door had no words for it."""
+    return reply.enhanced == NO_ANSWER.enhanced
+
+
 # under Postfix's milter_command_timeout of 30 s, so that our answer is still heard
 GUARD_S: Final = 25.0
 
@@ -29,6 +36,10 @@ class UnjudgedAnswerer(Protocol):
 
     def unjudged(self, message: RawMessage) -> SessionReply:
         """Return the answer to a message that it gave none to; at once."""
+        ...
+
+    def put_off(self, *, busy: bool) -> SessionReply:
+        """Return the answer to a message that is to come again; at once."""
         ...
 
 
@@ -86,7 +97,21 @@ class HandlerGuard:
             return door.unjudged(message)
         except Exception:
             log.exception("a session failed: %s", NO_ANSWER.text)
-            return NO_ANSWER
+            return self.put_off(door, busy=False)
+
+    @staticmethod
+    def put_off(door: UnjudgedAnswerer, *, busy: bool) -> SessionReply:
+        """Return what a door says to a message that is to come again; it never raises.
+
+        Args:
+            door: that knows whose message it is.
+            busy: there is no room for it; else it has no other answer.
+        """
+        try:
+            return door.put_off(busy=busy)
+        except Exception:
+            log.exception("a session failed")
+            return BUSY if busy else NO_ANSWER
 
     async def _ask_within(self, question: Coroutine[Any, Any, SessionReply]) -> SessionReply | None:
         try:

@@ -85,6 +85,16 @@ class ConnectionHandler(Protocol):
         """
         ...
 
+    def put_off(self, *, busy: bool) -> SessionReply:
+        """Return the answer to a message that is to come again, in the place of `unjudged`.
+
+        At once; it asks nobody.
+
+        Args:
+            busy: there is no room for it; else it has no other answer.
+        """
+        ...
+
     def abort(self) -> None:
         """The message at hand ends without a verdict: RSET, all recipients refused, or the client
         is gone.
@@ -133,6 +143,16 @@ class OneShotHandler(Protocol):
         """Return the answer to a message that `whole` gave none to: it was late, or raised.
 
         At once; it asks nobody.
+        """
+        ...
+
+    def put_off(self, *, busy: bool) -> SessionReply:
+        """Return the answer to a message that is to come again, in the place of `unjudged`.
+
+        At once; it asks nobody.
+
+        Args:
+            busy: there is no room for it; else it has no other answer.
         """
         ...
 

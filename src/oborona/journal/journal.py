@@ -40,6 +40,9 @@ from oborona.errors import StoreError
 from oborona.journal import batch_insert, retention, rows, schema
 from oborona.journal.entry import CopyDelivery, JournalEntry, LateFindings
 from oborona.journal.queries import JournalReader, aiosqlite_connection
+from oborona.journal.refusal import Refusal, RefusalSink
+from oborona.journal.refusal_ledger import RefusalLedger
+from oborona.journal.refusal_rows import NO_REFUSALS, RefusalBatch, insert_refusals
 from oborona.journal.spool import JournalSpool
 from oborona.journal.spool_record import Spooled, Waiting, pack_policy
 from oborona.journal.spool_takeover import take_over
@@ -49,6 +52,7 @@ from oborona.sqlite_file import SqliteFileDamaged
 BATCH_S: Final = 0.25  # at 100 messages a second a batch of 25. As the setting
 BATCH_ROWS: Final = 500  # in one transaction: other processes wait some 20 ms for it at most
 WINDOW_S: Final = 86_400.0  # that a second look follows
+REFUSED_S: Final = 259_200.0  # that references of refusals are kept. As the setting
 WAITING_BYTES: Final = 32 << 20  # per process: some 8,000 messages, minutes of a busy worker
 
 
@@ -100,7 +104,7 @@ async def _opened(path: Path) -> tuple[OpenFileCheck, aiosqlite.Connection]:
 _KNOWN: Final = "SELECT id FROM verdict WHERE id IN (SELECT value FROM json_each(?))"
 
 
-class JournalWriter(JournalReader):
+class JournalWriter(JournalReader, RefusalSink):
     """The journal of one process that writes it.
 
     Use `await JournalWriter.open(path)` in the process and loop that will use it (after a fork),
@@ -118,6 +122,7 @@ class JournalWriter(JournalReader):
         self._clock = clock
         self._waiting: deque[_Taken] = deque()
         self._waiting_bytes = 0
+        self._refusals = RefusalLedger()
         # by version, to be written with the next entry
         self._policies: dict[str, Mapping[str, str]] = {}
         self._in_force: dict[
@@ -194,6 +199,30 @@ class JournalWriter(JournalReader):
         self._in_force = {version: asks}
         self._spooled(pack_policy(version, asks))
 
+    def take(self, refusal: Refusal) -> int:
+        """Take a refusal before it is told: into memory now, into the file with the next batch.
+
+        A process that is killed loses those of `batch_s`: the spool would cost each of them a
+        write. Never raises.
+
+        Returns:
+            The reference to tell.
+        """
+        try:
+            reference = self._refusals.take(refusal)
+        except Exception as error:  # noqa: BLE001 - our own bug must not stop an answer; logged by the task
+            self._drop_unfit(error)
+            return refusal.id
+        if not self._closing:
+            self._wake.set()
+        return reference
+
+    def add_recipients(self, refusal: Refusal, number: int) -> None:
+        """Take note that so many recipients more were told of a refusal that was taken."""
+        self._refusals.add_recipients(refusal, number)
+        if not self._closing:
+            self._wake.set()
+
     def _take(self, packed: Callable[[], Waiting]) -> None:
         if self._closing:
             raise RuntimeError("the journal is closed")
@@ -269,6 +298,7 @@ class JournalWriter(JournalReader):
         limit: int = 1000,
         evidence_s: float | None = None,
         window_s: float = WINDOW_S,
+        refused_s: float = REFUSED_S,
     ) -> int:
         """Take one small step of purging: the oldest entries go first.
 
@@ -277,15 +307,16 @@ class JournalWriter(JournalReader):
         Args:
             now: Unix time in seconds.
             retention_s: entries older than this go.
-            max_rows: entries above this number go, whatever their age.
+            max_rows: entries above this number go, whatever their age, and refusals likewise.
             limit: entries in one step, at least 1; each thousand holds other writers up for about
                 10 ms.
             evidence_s: facts, findings and shingles older than this go, the verdict stays; None =
                 with the entry.
             window_s: what came before is followed by nobody any more.
+            refused_s: references of refusals older than this go.
 
         Returns:
-            Entries (or their evidence) that went.
+            Entries (or their evidence, or refusals) that went.
 
         Raises:
             StoreError: the file cannot be written.
@@ -300,6 +331,7 @@ class JournalWriter(JournalReader):
                         self._db,
                         cutoff=cutoff,
                         evidence_cutoff=evidence_cutoff,
+                        refusal_cutoff=ident.first_id_at(now - refused_s),
                         arrival_cutoff=ident.first_id_at(now - window_s),
                         max_rows=max_rows,
                         limit=limit,
@@ -349,8 +381,10 @@ class JournalWriter(JournalReader):
                     done.set_exception(failure)
             if self._closing:
                 break
-            if self._waiting:
+            if self._waiting or self._refusals.waiting:
                 self._wake.set()
+        if self._refusals.waiting:
+            _log.error("journal: %d refusals were not recorded", self._refusals.waiting)
         self._close_spool()
         self._waiting.clear()
         self._trouble.over(lost=self.lost)
@@ -358,10 +392,12 @@ class JournalWriter(JournalReader):
     async def _write_waiting(self) -> StoreError | None:
         """Return what stopped it; the entries then wait on."""
         failure: StoreError | None = None
-        while self._waiting and failure is None:
+        pending = self._refusals.waiting  # in a flood there are new ones at once: those can wait
+        while (self._waiting or pending > 0) and failure is None:
             batch = [self._waiting.popleft() for _ in range(min(BATCH_ROWS, len(self._waiting)))]
+            refused = self._refusals.batch(BATCH_ROWS - len(batch))
             try:
-                await self._write([entry.row for entry in batch])
+                await self._write([entry.row for entry in batch], refused=refused)
             except sqlite_file.ERRORS as error:
                 failure = schema.classify_error(error, self.path)
             except StoreError as error:
@@ -371,7 +407,10 @@ class JournalWriter(JournalReader):
                 failure = StoreError(f"{self.path}: {error}")
             else:
                 self._waiting_bytes -= sum(entry.row.bytes for entry in batch)
-                self._drop_spooled()
+                self._refusals.written(refused)
+                pending -= len(refused.fresh) + len(refused.grown)
+                if batch:
+                    self._drop_spooled()
                 continue
             self._waiting.extendleft(reversed(batch))
             self._drop_excess()
@@ -429,6 +468,7 @@ class JournalWriter(JournalReader):
         more: Mapping[str, Mapping[str, str]] = {},
         *,
         of_another: bool = False,
+        refused: RefusalBatch = NO_REFUSALS,
     ) -> int:
         """Write a batch in one transaction.
 
@@ -440,6 +480,7 @@ class JournalWriter(JournalReader):
             batch: of this process, or of one that died.
             more: what the rules of policies ask, beside what was appended here.
             of_another: that one may have written some of it.
+            refused: refusals that are written with it.
         """
         try:
             async with self._transaction:
@@ -449,6 +490,7 @@ class JournalWriter(JournalReader):
                         policies = {**more, **self._policies}
                         fresh = await self._unknown(batch) if of_another else batch
                         added = await batch_insert.insert(self._db, fresh, policies)
+                        await insert_refusals(self._db, refused)
                         await self._db.execute("COMMIT")
                         if (
                             self._file.in_place()
@@ -460,6 +502,8 @@ class JournalWriter(JournalReader):
         except _UNFIT as error:
             # raises if it is the connection, and no row is to blame
             await self._db.execute("SELECT 1")
+            if refused != NO_REFUSALS:
+                return await self._write_apart(batch, refused, error)
             if len(batch) == 1:
                 self._drop_unfit(error)
                 return 0
@@ -471,6 +515,18 @@ class JournalWriter(JournalReader):
         if duplicates:
             _log.warning("journal: %d entries were there already, or share an id", duplicates)
         return added
+
+    async def _write_apart(
+        self, batch: list[Waiting], refused: RefusalBatch, error: Exception
+    ) -> int:
+        """Write a batch, and the refusals by themselves, where one of both can't be stored."""
+        if batch:
+            added = await self._write(batch)
+            await self._write([], refused=refused)
+            return added
+        _log.error("journal: refusals that cannot be stored were dropped", exc_info=error)
+        self._refusals.lost += len(refused.fresh)
+        return 0
 
     async def _unknown(self, batch: Sequence[Waiting]) -> list[Waiting]:
         """Return rows but the entries that the journal has: asked within the transaction, of the

@@ -20,6 +20,8 @@ from oborona.atomic_file import OpenFileCheck
 from oborona.errors import StoreError
 from oborona.journal import rows, schema, texts
 from oborona.journal.entry import CopyDelivery, JournalEntry, LateFindings
+from oborona.journal.refusal import RecordedRefusal
+from oborona.journal.refusal_rows import GET_REFUSAL, unpack_refusal
 
 # ids that a search gives: a queue id is used again after weeks, a Message-ID by any spammer
 FOUND: Final = 100
@@ -116,6 +118,22 @@ class JournalReader:
             (number,),
         )
         return rows.unpack_late(rows_read[0]) if rows_read else None
+
+    async def refusal(self, number: int) -> RecordedRefusal | None:
+        """Return what a reference says of a refusal before the content; None when there is none, or
+        it was purged.
+
+        Raises:
+            StoreError: the file cannot be read, or the row is damaged.
+        """
+        for row in await self._fetch(GET_REFUSAL, (number,)):
+            try:
+                return unpack_refusal(row)
+            except DAMAGED as error:
+                raise StoreError(
+                    f"{self.path}: the refusal {ident.to_text(number)} is damaged: {error}"
+                ) from error
+        return None
 
     async def went(self, number: int) -> list[CopyDelivery]:
         """Return where the copies of a message went, in that order, as far as the delivery door has

@@ -12,6 +12,8 @@ from typing import Any, Final
 
 import aiosqlite
 
+from oborona.journal.refusal_rows import delete_oldest_refusals
+
 SLACK: Final = 0.25  # share of free pages above which the file is made smaller
 VACUUM_PAGES: Final = 256  # given back in one step: 2 MB, milliseconds
 
@@ -22,6 +24,7 @@ async def delete_oldest(
     cutoff: int,
     evidence_cutoff: int,
     arrival_cutoff: int,
+    refusal_cutoff: int,
     max_rows: int,
     limit: int,
 ) -> int:
@@ -32,16 +35,21 @@ async def delete_oldest(
         cutoff: entries with lower ids are too old.
         evidence_cutoff: evidence with lower ids is too old.
         arrival_cutoff: arrivals with lower ids are followed no more.
-        max_rows: entries that may stay.
+        refusal_cutoff: references of refusals with lower ids are too old.
+        max_rows: entries that may stay, and as many refusals.
         limit: how many go at most.
 
     Returns:
-        How many entries, and evidence alone, went; or arrivals, where those are more.
+        How many entries, and evidence alone, went; or arrivals or refusals, where those are more.
     """
     deleted = await _entries(db, cutoff, max_rows, limit)
     if deleted < limit:
         deleted += await _evidence(db, evidence_cutoff, limit - deleted)
-    deleted = max(deleted, await _arrivals(db, arrival_cutoff, max_rows, limit))
+    deleted = max(
+        deleted,
+        await _arrivals(db, arrival_cutoff, max_rows, limit),
+        await delete_oldest_refusals(db, refusal_cutoff, max_rows, limit),
+    )
     # `newest` is the highest id that used a list, so no evidence left can need one below the lowest
     # id left.
     await db.execute(

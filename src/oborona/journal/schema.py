@@ -3,12 +3,15 @@
     verdict    one row a message, kept for long: envelope, verdict, rules
     evidence   one row a message, may be kept for less: facts, findings, shingles
     names      lists of fact names: evidence holds values alone, in the order of one of these lists
-    tally      one row: how many rows `verdict` has, since counting millions takes seconds
+    tally      one row: how many rows `verdict` and `refusal` have, since counting millions takes
+               seconds
     policy     what each rule of a policy's version asks, so that later ones can be told from it
     late       messages that were judged again when more of them was known, in that order
     arrival    what a second look follows: messages that passed, and what was found late, in the
                order in which they were written
     went       where the copies went that came through the delivery door
+    refusal    references of what was refused before its content: no row of `verdict`, nothing of it
+               is counted or followed
 
 WAL with synchronous=NORMAL: a killed process loses nothing that was committed; a machine that loses
 power may lose the last commits, and its file stays whole. Damage is looked for where it costs
@@ -154,6 +157,36 @@ MIGRATIONS: Final = (
         """,
     ),
     ("ALTER TABLE verdict ADD COLUMN header_from",),  # NULL: of an older Oborona
+    (
+        """
+        CREATE TABLE refusal (
+            id INTEGER PRIMARY KEY,    -- the reference, in order of time
+            head INTEGER NOT NULL,     -- id of the first of those that are counted together
+            time REAL NOT NULL,
+            stage TEXT NOT NULL,       -- of what was judged
+            told TEXT NOT NULL,        -- where the client heard of it
+            verdict TEXT NOT NULL,
+            score REAL NOT NULL,
+            line REAL NOT NULL,
+            decided_by TEXT NOT NULL,
+            policy_version TEXT NOT NULL,
+            queue_id,                  -- NULL = unknown. Texts as in `verdict`
+            network NOT NULL,          -- of the client; empty = of any, where they were too many
+            client_ip NOT NULL,        -- its network, where the reference is shared
+            helo NOT NULL,
+            sender NOT NULL,
+            recipients NOT NULL,       -- JSON, the first
+            login NOT NULL,
+            rules NOT NULL,            -- JSON
+            shared INTEGER NOT NULL,   -- 1: given to all who are not told apart
+            times INTEGER,             -- of all that are counted together, in the head; NULL elsewhere
+            named INTEGER,             -- recipients of all of them, the same
+            last REAL                  -- the same
+        )
+        """,
+        "CREATE INDEX refusal_queue_id ON refusal (queue_id) WHERE queue_id IS NOT NULL",
+        "ALTER TABLE tally ADD COLUMN refusals INTEGER NOT NULL DEFAULT 0",
+    ),
 )
 VERSION: Final = len(MIGRATIONS)
 FORMAT: Final = SqliteFormat(APPLICATION_ID, MIGRATIONS, "a journal")
@@ -307,7 +340,7 @@ def open_reader(path: Path) -> sqlite3.Connection:
 def _check_ends(db: sqlite3.Connection) -> None:
     """Read the last row of each table: a file cut short shows there."""
     db.execute("SELECT rows FROM tally").fetchone()
-    for table in ("verdict", "evidence", "names"):
+    for table in ("verdict", "evidence", "names", "refusal"):
         db.execute(f"SELECT * FROM {table} ORDER BY id DESC LIMIT 1").fetchone()  # noqa: S608 - literals above
     for table in ("late", "arrival"):
         db.execute(f"SELECT * FROM {table} ORDER BY place DESC LIMIT 1").fetchone()  # noqa: S608 - literals above

@@ -5,8 +5,9 @@ a search for today's mail reads only today's.  Only a queue id, a Message-ID and
 index.  An index of words would cost every message more than its verdict does; a search, some
 hundred times a day, may take half a second.
 
-The journal has every message that was judged whole.  Messages refused at connect, MAIL FROM or RCPT
-TO are in the log alone.
+Refusals at connect, MAIL FROM or RCPT TO are found between the messages: of those that are counted
+together the newest that matches.  A condition that no refusal can meet (of subject, Message-ID, a
+verdict that lets in) leaves them unread.
 """
 
 from __future__ import annotations
@@ -14,7 +15,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from functools import lru_cache
+from heapq import merge
 from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
+from itertools import islice
+from operator import attrgetter
 from pathlib import Path
 from typing import Any, Final, Self
 
@@ -23,8 +27,9 @@ import msgspec
 from oborona import ident, sqlite_file
 from oborona.journal import schema
 from oborona.journal.query import VERDICTS, JournalQuery, QueryField, QueryTerm
+from oborona.journal.refusal import COLLAPSE_S, Told
 from oborona.journal.texts import from_json, message_key, unpack_text
-from oborona.types import Action, RuleHit, RuleMode
+from oborona.types import Action, RuleHit, RuleMode, Stage
 
 REASONS: Final = 2  # that a row shows
 COLUMNS: Final = (
@@ -32,6 +37,14 @@ COLUMNS: Final = (
     "header_from, recipients, login,"
     " subject, size, rules"
 )
+_REFUSALS: Final = (
+    "(SELECT *, NULL AS message_id, NULL AS message_key, '' AS header_from, '' AS subject, "
+    "0 AS size FROM refusal) AS r"
+)
+_LAST: Final = "ifnull((SELECT h.last FROM refusal h WHERE h.id = r.head), time)"
+_TIMES: Final = "ifnull((SELECT h.times FROM refusal h WHERE h.id = r.head), 1)"
+_REFUSAL_COLUMNS: Final = f"{COLUMNS}, head, stage, told, network, {_TIMES}, {_LAST}"
+_LET_IN: Final = (Action.ACCEPT.value, Action.SPAM.value)
 _RULES: Final = msgspec.json.Decoder(tuple[RuleHit, ...])
 _TEXTS: Final = msgspec.json.Decoder(tuple[str, ...])
 _RULE_NAME: Final = re.compile(r"[A-Z][A-Z0-9_]*\*?")
@@ -63,7 +76,7 @@ Condition = tuple[str, list[object]]
 
 
 class SearchHit(msgspec.Struct, frozen=True, kw_only=True):
-    """One message in the results of a search."""
+    """One message, or refusals before the content, in the results of a search."""
 
     id: str
     time: float  # Unix seconds
@@ -82,6 +95,12 @@ class SearchHit(msgspec.Struct, frozen=True, kw_only=True):
     subject: str
     size: int
     rules: tuple[RuleHit, ...]
+    stage: Stage = Stage.CONTENT  # of what was judged
+    told: Told = Told.CONTENT  # where the client heard of it
+    head: str = ""  # of refusals: the first of those that are counted together
+    network: str = ""  # of refusals: of the client
+    times: int = 1  # how many they are
+    last: float | None = None  # of refusals: when the last of them was, Unix seconds
 
     @property
     def reasons(self) -> tuple[RuleHit, ...]:
@@ -113,12 +132,20 @@ class JournalSearch:
         self._db.close()
 
     def find(self, query: JournalQuery, most: int) -> Iterator[SearchHit]:
-        """Yield messages as they are found, newest first; a row that is damaged is passed over.
+        """Yield messages and refusals as they are found, newest first; a row that is damaged is
+        passed over.
 
         Args:
             query: what to find.
-            most: messages.
+            most: messages and refusals.
         """
+        if _asks_of_content(query):
+            return self._messages(query, most)
+        found = (self._messages(query, most), self._refusals(query))
+        # ids sort as their numbers do
+        return islice(merge(*found, key=attrgetter("id"), reverse=True), most)
+
+    def _messages(self, query: JournalQuery, most: int) -> Iterator[SearchHit]:
         where, values = condition(query)
         sql = f"SELECT {COLUMNS} FROM verdict WHERE {where} ORDER BY id DESC LIMIT ?"  # noqa: S608 - made of names of ours
         try:
@@ -129,16 +156,52 @@ class JournalSearch:
         except sqlite_file.ERRORS as error:
             raise schema.classify_error(error, self._path) from error
 
+    def _refusals(self, query: JournalQuery) -> Iterator[SearchHit]:
+        where, values = condition(msgspec.structs.replace(query, since=None))
+        if query.since is not None:  # of those that began before, more may have come since
+            where += f" AND id >= ? AND {_LAST} >= ?"
+            values += [ident.first_id_at(query.since - COLLAPSE_S), query.since]
+        sql = f"SELECT {_REFUSAL_COLUMNS} FROM {_REFUSALS} WHERE {where} ORDER BY id DESC"  # noqa: S608 - made of names of ours
+        heads = set[str]()
+        try:
+            for row in self._db.execute(sql, values):
+                hit = _refusal_hit(row)
+                if hit is not None and hit.head not in heads:
+                    heads.add(hit.head)
+                    yield hit
+        except sqlite_file.ERRORS as error:
+            raise schema.classify_error(error, self._path) from error
+
+    def oldest_refusal(self) -> float | None:
+        """Return when the oldest refusal was that the journal has; None where it has none."""
+        return self._first_time("refusal")
+
     def oldest(self) -> float | None:
         """Return when the oldest message came that the journal has, Unix seconds.
 
         None where it has none.
         """
+        return self._first_time("verdict")
+
+    def _first_time(self, table: str) -> float | None:
+        sql = f"SELECT time FROM {table} ORDER BY id LIMIT 1"  # noqa: S608 - a name of ours
         try:
-            row = self._db.execute("SELECT time FROM verdict ORDER BY id LIMIT 1").fetchone()
+            row = self._db.execute(sql).fetchone()
         except sqlite_file.ERRORS as error:
             raise schema.classify_error(error, self._path) from error
         return None if row is None else float(row[0])
+
+
+def _asks_of_content(query: JournalQuery) -> bool:
+    """Tell whether no refusal before the content can answer a question."""
+    return any(
+        not term.negated
+        and (
+            term.field in (QueryField.SUBJECT, QueryField.MESSAGE)
+            or (term.field is QueryField.VERDICT and term.text in _LET_IN)
+        )
+        for term in query.terms
+    )
 
 
 def condition(query: JournalQuery) -> Condition:
@@ -271,7 +334,11 @@ def _network(text: str) -> IPv4Network | IPv6Network:
 @lru_cache(maxsize=65_536)
 def _within(address: Any, network: str) -> bool:
     try:
-        return ip_address(unpack_text(address)) in _network(network)
+        text = unpack_text(address)
+        if "/" not in text:
+            return ip_address(text) in _network(network)
+        one, other = ip_network(text), _network(network)  # of refusals that share a reference
+        return one.version == other.version and one.overlaps(other)
     except ValueError:
         return False
 
@@ -300,6 +367,23 @@ def _search_hit(row: tuple[Any, ...]) -> SearchHit | None:
             subject=unpack_text(subject),
             size=int(size),
             rules=from_json(rules, _RULES),
+        )
+    except (ValueError, TypeError):
+        return None
+
+
+def _refusal_hit(row: tuple[Any, ...]) -> SearchHit | None:
+    *columns, head, stage, told, network, times, last = row
+    hit = _search_hit(tuple(columns))
+    try:
+        return hit and msgspec.structs.replace(
+            hit,
+            head=ident.to_text(head),
+            stage=Stage(stage),
+            told=Told(told),
+            network=unpack_text(network),
+            times=int(times),
+            last=float(last),
         )
     except (ValueError, TypeError):
         return None

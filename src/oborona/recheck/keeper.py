@@ -18,7 +18,7 @@ from typing import Final
 from oborona.counters.clock import SteadyClock
 from oborona.counters.window import bucket_of
 from oborona.errors import StoreError
-from oborona.journal.journal import WINDOW_S, JournalWriter
+from oborona.journal.journal import REFUSED_S, WINDOW_S, JournalWriter
 from oborona.journal.watch import watch_journal
 
 STEP_ROWS: Final = 200  # a step's write lock is held for some milliseconds
@@ -39,6 +39,7 @@ async def keep(
     round_s: float = ROUND_S,
     evidence_s: float | None = None,
     window_s: float = WINDOW_S,
+    refused_s: float = REFUSED_S,
     beside: Callable[[float], Awaitable[int]] | None = None,
 ) -> None:
     """Purge the journal, and what hangs on it, until told to stop.
@@ -55,6 +56,7 @@ async def keep(
         round_s: seconds between looks.
         evidence_s: seconds that its evidence is kept; None = as long as the entry.
         window_s: of the second look.
+        refused_s: seconds that references of refusals are kept.
         beside: purges what hangs on the journal, by Unix seconds, in a step; returns 0 where there
             is no more.
 
@@ -77,6 +79,7 @@ async def keep(
                         limit=STEP_ROWS,
                         evidence_s=evidence_s,
                         window_s=window_s,
+                        refused_s=refused_s,
                     )
                     jumped = False
                     if beside is not None:

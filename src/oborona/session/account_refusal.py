@@ -14,10 +14,11 @@ from typing import Final
 
 from oborona.accounts.account import AccountBlock, AccountState
 from oborona.doors.reply import MAX_TEXT_LINE, refusal_reply
+from oborona.journal.refusal import Told
 from oborona.policy.envelope_stages import StageVerdict
 from oborona.policy.load import Policy
 from oborona.policy.local_clients import is_program
-from oborona.session.early_refusal import EarlyRefusal, EarlyVerdict
+from oborona.session.early_refusal import EarlyRefusal, EarlyVerdict, record_refusal
 from oborona.session.replies import reply_text, verdict_details
 from oborona.session.services import SessionServices
 from oborona.types import Action, Envelope, RuleHit, Stage, Verdict
@@ -49,7 +50,6 @@ def account_refusal(
     if block is None:
         return None
     banned = block.state is AccountState.BANNED
-    ident = services.numbers.next(now)
     name = ACCOUNT_BANNED if banned else ACCOUNT_LIMITED
     verdict = Verdict(
         action=Action.REJECT if banned else Action.TEMPFAIL,
@@ -58,7 +58,9 @@ def account_refusal(
         decided_by=name,
         rules=(RuleHit(name=name, score=0.0, say=block.why),),
     )
-    early = EarlyVerdict(Stage.SENDER, StageVerdict(verdict=verdict), envelope, policy, now, ident)
+    number = services.numbers.next(now)
+    early = EarlyVerdict(Stage.SENDER, StageVerdict(verdict=verdict), envelope, policy, now, number)
+    ident = record_refusal(services, early, envelope, Told(said.value), number)
     rests = verdict_details(services, verdict, ident, policy, stage=Stage.SENDER)
     code, status = (550, "5.7.1") if banned else (451, "4.7.1")
     reply = refusal_reply(code, status, _text(services, block, ident), rests)

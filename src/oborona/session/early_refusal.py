@@ -9,12 +9,14 @@ import logging
 from typing import Final, NamedTuple
 
 from oborona.doors.reply import MAX_TEXT_LINE, SessionReply, VerdictDetails, refusal_reply
+from oborona.journal.refusal import Refusal, Told
 from oborona.policy.accounting import record_refused
 from oborona.policy.envelope_stages import StageVerdict
 from oborona.policy.history import REPIP_BAD
 from oborona.policy.load import Policy
 from oborona.reputation.dnsbl import DnsList
 from oborona.session.judged_message import log_verdict
+from oborona.session.refusals import refusal_of
 from oborona.session.replies import reply_text
 from oborona.session.services import SessionServices
 from oborona.types import Action, Envelope, Stage
@@ -64,7 +66,8 @@ class EarlyRefusal:
             envelope,
         )
         self.recipients = len(envelope.recipients)  # that were told
-        self.logged = -1  # so many recipients, in the log
+        self.recorded = self.recipients  # so many of them, in the journal
+        self.logged = -1  # the same, in the log
         self.timer: asyncio.TimerHandle | None = None
 
 
@@ -108,10 +111,32 @@ def _page(listed: DnsList, envelope: Envelope) -> str:
     return f" ({listed.url.replace('{subject}', subject)})" if listed.url and subject else ""
 
 
-def log_refusal(refusal: EarlyRefusal, said: str = "") -> None:
+def record_refusal(
+    services: SessionServices, early: EarlyVerdict, envelope: Envelope, told: Told, ident: int
+) -> int:
+    """Have the journal record a refusal before it is told; return the reference to tell.
+
+    Args:
+        services: of the worker.
+        early: what refuses.
+        envelope: as far as it is known.
+        told: where the client hears of it.
+        ident: the reference, unless the journal has one for it.
+    """
+    return services.refusals.take(_entry(early, envelope, told, ident, services.clock()))
+
+
+def _entry(early: EarlyVerdict, envelope: Envelope, told: Told, ident: int, now: float) -> Refusal:
+    return refusal_of(
+        ident, now, early.policy, envelope, early.glance.verdict, stage=early.stage, told=told
+    )
+
+
+def log_refusal(services: SessionServices, refusal: EarlyRefusal, said: str = "") -> None:
     """Write the line of a refusal into the log, unless it is written.
 
     Args:
+        services: of the worker.
         refusal: as many recipients as it was told by now.
         said: where, if that is no stage.
     """
@@ -121,6 +146,13 @@ def log_refusal(refusal: EarlyRefusal, said: str = "") -> None:
         return
     refusal.logged = refusal.recipients
     early = refusal.seen
+    if refusal.recipients > refusal.recorded:
+        told = Told(refusal.said.value)
+        services.refusals.add_recipients(
+            _entry(early, refusal.envelope, told, refusal.ident, early.now),
+            refusal.recipients - refusal.recorded,
+        )
+        refusal.recorded = refusal.recipients
     log_verdict(
         refusal.ident,
         early.policy,

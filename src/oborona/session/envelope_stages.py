@@ -26,6 +26,7 @@ import msgspec
 
 from oborona.doors.reply import CONTINUE, SessionReply
 from oborona.ident import to_text
+from oborona.journal.refusal import Told
 from oborona.policy.envelope_stages import check_envelope
 from oborona.policy.load import Policy
 from oborona.policy.local_list_match import match_local_lists
@@ -38,6 +39,7 @@ from oborona.session.early_refusal import (
     count_refusal,
     early_refusal_reply,
     log_refusal,
+    record_refusal,
 )
 from oborona.session.inquiry import Inquirer
 from oborona.session.judged_message import log_fault
@@ -126,7 +128,7 @@ class EnvelopeStages:
             sender.cancel()
         refusal, self._refusal = self._refusal, None
         if refusal is not None:
-            log_refusal(refusal)
+            log_refusal(self._services, refusal)
 
     def close(self) -> None:
         """The connection is over."""
@@ -138,9 +140,13 @@ class EnvelopeStages:
         client.cancel()
         if verdict is not None and verdict.refuses and not self._client_told:
             count_refusal(self._services, verdict)
+            ident = record_refusal(
+                self._services, verdict, verdict.envelope, Told.NEVER, verdict.ident
+            )
             log_refusal(
-                EarlyRefusal(verdict, CONTINUE, verdict.ident, Stage.CONNECT, verdict.envelope),
-                said="never",
+                self._services,
+                EarlyRefusal(verdict, CONTINUE, ident, Stage.CONNECT, verdict.envelope),
+                said=Told.NEVER,
             )
 
     async def _begin(
@@ -225,6 +231,11 @@ class EnvelopeStages:
         services, verdict = self._services, early.glance.verdict
         repeated = early.stage is Stage.CONNECT and self._client_told  # with another message
         ident = services.numbers.next(services.clock()) if repeated else early.ident
+        if early.refuses:
+            if reached is Stage.RECIPIENT:
+                # he alone
+                envelope = msgspec.structs.replace(envelope, recipients=envelope.recipients[-1:])
+            ident = record_refusal(services, early, envelope, Told(reached.value), ident)
         rests = verdict_details(
             services, verdict, ident, early.policy, stage=early.stage, karma=early.glance.karma
         )
@@ -235,14 +246,11 @@ class EnvelopeStages:
             return SessionReply(judged=rests)
         self._client_told = self._client_told or early.stage is Stage.CONNECT
         asyncio.get_running_loop().call_soon(count_refusal, self._services, early)
-        if reached is Stage.RECIPIENT:
-            # he alone
-            envelope = msgspec.structs.replace(envelope, recipients=envelope.recipients[-1:])
         refusal = EarlyRefusal(
             early, early_refusal_reply(services, early, ident, rests), ident, reached, envelope
         )
         if reached is Stage.CONNECT or early.stage is Stage.RECIPIENT:
-            log_refusal(refusal)
+            log_refusal(services, refusal)
             return refusal.reply
         return self._refuse_message(refusal)
 
@@ -260,10 +268,10 @@ class EnvelopeStages:
         """Return a refusal of the whole message: each of its recipients is told the same."""
         self._refusal = refusal
         if refusal.said is Stage.SENDER:
-            log_refusal(refusal)
+            log_refusal(self._services, refusal)
         else:
             refusal.timer = asyncio.get_running_loop().call_later(
-                LOGGED_AFTER_S, log_refusal, refusal
+                LOGGED_AFTER_S, log_refusal, self._services, refusal
             )
         return refusal.reply
 

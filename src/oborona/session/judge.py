@@ -53,6 +53,7 @@ from oborona.session.judged_message import (
     verdict_of,
 )
 from oborona.session.outgoing_limits import check_message
+from oborona.session.refusals import put_off_reply
 from oborona.session.replies import TOO_MANY_HEADERS, reply_text, verdict_reply
 from oborona.session.services import SessionServices
 from oborona.telemetry.log import event
@@ -81,10 +82,12 @@ async def judge_message(
 
     Returns:
         The answer; where too many messages are being judged already, that of one that nobody
-        judged: `BUSY`, or it goes on (`is_program`).
+        judged: it is to come again, or it goes on (`is_program`).
     """
     if not services.concurrency.enter(envelope.client.ip):
-        return ACCEPT if is_program(envelope) else BUSY
+        if is_program(envelope):
+            return ACCEPT
+        return put_off_reply(services, envelope, policy, Stage.CONTENT, busy=True)
     meter = CpuMeter(services.settings.scan_cpu_s)
     try:
         return await _judge(

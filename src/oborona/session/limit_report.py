@@ -15,9 +15,10 @@ from oborona.accounts.limits.report import excess_of
 from oborona.doors.reply import ReplyAction, SessionReply, VerdictDetails, refusal_reply
 from oborona.policy.limit_table import LimitAction, LimitCount, LimitSubject
 from oborona.policy.limits import Limit
+from oborona.policy.load import Policy
 from oborona.session.replies import reply_text
 from oborona.session.services import SessionServices
-from oborona.types import Action, Envelope, Finding
+from oborona.types import Action, Envelope, Finding, RuleHit, Verdict
 
 PASSED: Final = "limit-passed"  # as a finding
 
@@ -77,6 +78,20 @@ def limit_reply(
         answer=ReplyAction.HOLD,
         edits=reply.edits,
         removed=reply.removed,
+    )
+
+
+def limit_verdict(passed: PassedLimit, action: LimitAction | None, policy: Policy) -> Verdict:
+    """Return a limit that refuses at MAIL FROM as a verdict, for the journal."""
+    limit = passed.limit
+    put_off = action is LimitAction.TEMPFAIL
+    say = f"{passed.value:,} of {passed.most:,.0f}"
+    return Verdict(
+        action=Action.TEMPFAIL if put_off else Action.REJECT,
+        score=0.0,
+        line=policy.verdict.reject_score,
+        decided_by=limit.name,
+        rules=(RuleHit(name=limit.name, score=0.0, say=say),),
     )
 
 

@@ -30,12 +30,14 @@ from oborona.accounts.limits.subjects import facts_of, subject_shingle
 from oborona.doors.raw_message import RawMessage
 from oborona.doors.reply import CONTINUE, TAKES, ReplyAction, SessionReply
 from oborona.errors import StoreError
+from oborona.journal.refusal import Told
 from oborona.message.hashing import ShingleType
 from oborona.policy.counts import MessageCounts
 from oborona.policy.limit_table import LimitAction
 from oborona.policy.load import Policy
 from oborona.policy.local_clients import is_program
-from oborona.session.limit_report import hand_over_excesses, limit_reply
+from oborona.session.limit_report import hand_over_excesses, limit_reply, limit_verdict
+from oborona.session.refusals import refusal_of
 from oborona.session.services import SessionServices
 from oborona.telemetry.log import event
 from oborona.types import Envelope, Shingle, Stage
@@ -68,7 +70,17 @@ async def check_sender(
     ruling = await _ruling(services, early, FEWEST, envelope, now)
     if ruling.by is None:
         return CONTINUE
-    ident = services.numbers.next(now)
+    ident = services.refusals.take(
+        refusal_of(
+            services.numbers.next(now),
+            now,
+            policy,
+            envelope,
+            limit_verdict(ruling.by, ruling.action, policy),
+            stage=Stage.SENDER,
+            told=Told.SENDER,
+        )
+    )
     hand_over_excesses(services, ruling, envelope, ident, now)
     asyncio.get_running_loop().call_soon(report_passed, ruling, envelope, ident, Stage.SENDER)
     return limit_reply(services, ruling.by, ruling.action, ident, CONTINUE)

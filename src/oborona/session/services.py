@@ -15,6 +15,7 @@ from oborona.config import WorkerSettings
 from oborona.feedback.events.model import FeedbackEvent
 from oborona.ident import JournalIdGenerator
 from oborona.journal.entry import JournalEntry
+from oborona.journal.refusal import RefusalSink
 from oborona.policy.headers import HeaderDetail
 from oborona.policy.load import Policy
 from oborona.policy.ports import CounterAdder
@@ -92,6 +93,8 @@ class SessionServices(msgspec.Struct, frozen=True, kw_only=True):
     # has what was counted survive the death of this process, by Unix seconds; never raises
     written: Callable[[float], None] = lambda _now: None
     journal: Callable[[JournalEntry], None]
+    # records who was refused before the content, and gives the reference to tell
+    refusals: RefusalSink = RefusalSink()
     # returns an entry of the journal by its number, and waits for one that is being written;
     # None: there is none
     entry: Callable[[int], Awaitable[JournalEntry | None]] = _no_entry

@@ -16,7 +16,6 @@ from typing import Final
 
 import msgspec
 
-from oborona.doors.guard import NO_ANSWER
 from oborona.doors.probe import MACRO as PROBE
 from oborona.doors.probe import is_probe
 from oborona.doors.raw_message import RawMessage
@@ -29,6 +28,7 @@ from oborona.session.early_refusal import log_refusal
 from oborona.session.envelope_stages import EnvelopeStages
 from oborona.session.judge import judge_message, judge_probe, unjudged_reply
 from oborona.session.outgoing_limits import check_sender, early_limits
+from oborona.session.refusals import put_off_reply
 from oborona.session.services import SessionServices
 from oborona.session.unseen_message import judge_unseen
 from oborona.types import Client, Envelope, Stage
@@ -50,6 +50,7 @@ class Session:
         self._services = services
         self._content = content
         self._holds = True
+        self._at_once = False  # each question tells all that is known, and its answer is heard
         self._macros: dict[str, str] = {}
         self._client = Client()
         self._own = False
@@ -132,7 +133,7 @@ class Session:
         )
         if blocked is not None:
             self._judged = None
-            log_refusal(blocked)
+            log_refusal(self._services, blocked)
             return blocked.reply
         judging = judge_probe if probe else judge_message
         return await judging(self._services, message, envelope, self._inquirer, policy)
@@ -147,16 +148,23 @@ class Session:
         self._forget()
         blocked = account_refusal(self._services, envelope, policy, Stage.CONTENT)
         if blocked is not None:
-            log_refusal(blocked)
+            log_refusal(self._services, blocked)
             return blocked.reply
         return await judge_unseen(self._services, envelope, size, policy)
 
     def unjudged(self, message: RawMessage) -> SessionReply:
         """Answer a message that was not judged, with all that has to be done to its headers."""
         if self._judged is None:
-            return NO_ANSWER
+            return self.put_off(busy=False)
         envelope, policy, lost_s = self._judged
         return unjudged_reply(self._services, message, envelope, policy, lost_s)
+
+    def put_off(self, *, busy: bool) -> SessionReply:
+        """Answer a message that is to come again, for nobody could judge it."""
+        envelope, policy = self._envelope(), self._policy or self._services.policy.current
+        if self._judged is not None:
+            envelope, policy, _ = self._judged
+        return put_off_reply(self._services, envelope, policy, Stage.CONTENT, busy=busy)
 
     async def glance(
         self,
@@ -194,6 +202,7 @@ class Session:
     def _meet(self, envelope: Envelope, port: str) -> None:
         """Take all that is told at once."""
         self.close()
+        self._at_once = True
         self._judged = None
         self._client, self._helo = envelope.client, envelope.helo
         self._sender, self._recipients = envelope.sender, list(envelope.recipients)
@@ -256,8 +265,14 @@ class Session:
             and self._services.concurrency.should_defer(self._client.ip)
             and not is_program(self._envelope())
         ):
-            return BUSY  # before the message comes: that costs the least
+            return self._turned_away(stage, policy)
         return reply
+
+    def _turned_away(self, stage: Stage, policy: Policy) -> SessionReply:
+        """Return the answer before the message comes: that costs the least."""
+        if not self._at_once and stage not in self.waits:
+            return BUSY  # nobody hears it
+        return put_off_reply(self._services, self._envelope(), policy, stage, busy=True)
 
 
 def _with_number(envelope: Envelope, number: int) -> Envelope:

@@ -60,6 +60,9 @@ class Moody:
     def unjudged(self, message: RawMessage) -> SessionReply:
         return NO_ANSWER
 
+    def put_off(self, *, busy: bool) -> SessionReply:
+        return BUSY if busy else NO_ANSWER
+
     def close(self) -> None:
         self._journal.append(("close", None))
 

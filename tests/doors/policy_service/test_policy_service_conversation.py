@@ -60,6 +60,9 @@ class Scripted:
     def unjudged(self, message: RawMessage) -> SessionReply:
         raise AssertionError("there is no content here")
 
+    def put_off(self, *, busy: bool) -> SessionReply:
+        raise AssertionError("there is no content here")
+
     def abort(self) -> None:
         raise AssertionError("a new message says it")
 

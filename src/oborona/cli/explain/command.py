@@ -32,6 +32,7 @@ from oborona.cli.explain.feedback import feedback_on
 from oborona.cli.explain.model import VerdictExplanation, side_of
 from oborona.cli.explain.moves import moves_of
 from oborona.cli.explain.output import show
+from oborona.cli.explain.refusal import RefusalExplanation, explain_refusal, show_refusal
 from oborona.cli.find import query_from_options
 from oborona.cli.mailboxes import messages
 from oborona.cli.output import echo_json
@@ -93,7 +94,7 @@ async def explain_message(
     )
 
 
-Tell = Callable[[VerdictExplanation], None]
+Tell = Callable[[VerdictExplanation | RefusalExplanation], None]
 
 SHOWN: Final = 20  # messages, where words are given that several answer
 
@@ -130,8 +131,9 @@ def explain(
     ID is what X-Mras-Id, a refusal or the log names, signed or bare, or a queue id; the evidence of
     that moment stands beside what the present policy makes of it with the present counts; the
     message's text is not kept, --message gives it. FILE (- is standard input) is scored now, as if
-    it came with the envelope that the options say. QUERY is what `oborona find` takes: the one
-    message that answers it is explained, of several each is shown, with status 1.
+    it came with the envelope that the options say. Of who was refused before the content it tells
+    why, when, and how many with him, for `journal.refused_hours`. QUERY is what `oborona find`
+    takes: the one message that answers it is explained, of several each is shown, with status 1.
     """
     tell = partial(_tell, as_json=as_json, verbose=verbose)
     ident = from_text(what.partition(".")[0])
@@ -156,8 +158,8 @@ def _search(
     if not hits:
         click.echo(
             (
-                f"oborona: no file {terms}, and no message in the journal with that id or "
-                f"these search terms"
+                f"oborona: no file {terms}, and no message or refusal in the journal with that id "
+                f"or these search terms"
             ),
             err=True,
         )
@@ -191,7 +193,16 @@ async def _entry(
         ):  # some queue ids read as an id
             entry = await journal.get(idents[0])  # the newest: mail servers use queue ids again
         if entry is None:
-            return False
+            refusal = None if ident is None else await journal.refusal(ident)
+            if refusal is None:
+                return False
+            if file is not None:
+                raise click.UsageError(
+                    "refused before its content: give the file alone, with the options of its "
+                    "envelope"
+                )
+            tell(explain_refusal(refusal))
+            return True
         late, versions = await journal.late(entry.id), await journal.policies()
     with context.site() as site:
         rules = versions.get(entry.policy_version)
@@ -246,8 +257,13 @@ async def _file(
                 tell(await explain_message(source.name, result, site, now))
 
 
-def _tell(explanation: VerdictExplanation, *, as_json: bool, verbose: bool) -> None:
+def _tell(
+    explanation: VerdictExplanation | RefusalExplanation, *, as_json: bool, verbose: bool
+) -> None:
+    terminal = Terminal(width=None if sys.stdout.isatty() else PIPED)
     if as_json:
         echo_json(explanation)
+    elif isinstance(explanation, RefusalExplanation):
+        show_refusal(terminal, explanation)
     else:
-        show(Terminal(width=None if sys.stdout.isatty() else PIPED), explanation, verbose=verbose)
+        show(terminal, explanation, verbose=verbose)

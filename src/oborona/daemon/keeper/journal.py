@@ -62,6 +62,7 @@ async def keep_journal(
             max_rows=journal.max_rows,
             evidence_s=max(journal.evidence_hours * HOUR_S, window_s),
             window_s=window_s + LAG_S,
+            refused_s=journal.refused_hours * HOUR_S,
             stop=stop,
             ready=ready,
             beside=beside.purge,

@@ -21,7 +21,7 @@ from oborona.doors.context import DoorContext, failure_reply, guard_s, several_s
 from oborona.doors.exim.answer import NOTHING, TOO_BUSY, answer_line, error_line
 from oborona.doors.exim.codec import EximCodec, EximRequest, EximVerb
 from oborona.doors.exim.question import question_of
-from oborona.doors.guard import NO_ANSWER, HandlerGuard
+from oborona.doors.guard import HandlerGuard, is_unanswered
 from oborona.doors.handler import OneShotHandlerFactory
 from oborona.doors.memory_budget import MemoryBudget
 from oborona.doors.reply import is_busy
@@ -144,7 +144,7 @@ class _EximRequestHandler:
         if reply is self._guard.failure:
             self.note("failed")
             return error_line("internal failure")
-        self.note("busy" if is_busy(reply) else "failed" if reply is NO_ANSWER else "answered")
+        self.note("busy" if is_busy(reply) else "failed" if is_unanswered(reply) else "answered")
         return answer_line(reply)
 
 

@@ -17,7 +17,7 @@ from typing import Final, NamedTuple
 
 from oborona.config import ProxySettings
 from oborona.doors.arguments import peer_text
-from oborona.doors.guard import NO_ANSWER
+from oborona.doors.guard import is_unanswered
 from oborona.doors.proxy import replies
 from oborona.doors.proxy.content import edited_message, read_header, session_message
 from oborona.doors.proxy.next_hop import NextHopConnection, NextHopLost
@@ -224,7 +224,7 @@ def _outcome(reply: SessionReply) -> str:
     """Return in a word why a message goes no further."""
     if is_busy(reply):
         return "busy"
-    return "failed" if reply is NO_ANSWER else "refused"
+    return "failed" if is_unanswered(reply) else "refused"
 
 
 def _parameters(named: SmtpPath) -> tuple[str, ...]:
