@@ -171,6 +171,7 @@ def by_proxy(house: House) -> str:
         return f"{code} {text.decode()}"
 
 
+REFERENCE = re.compile(r", reference ([0-9A-Z]{13})")
 MESSAGES: dict[str, tuple[Callable[[House], str], str]] = {
     "milter": (by_milter, "451 4.3.2 Too busy, try again later"),
     "exim": (by_line, "defer 451 4.3.2 Too busy, try again later"),
@@ -188,9 +189,20 @@ def test_a_message_too_many_is_told_so_by_every_door_and_the_next_one_is_judged(
     with full.judging():
         for _ in range(3):
             told = {name: ask(full.house) for name, (ask, _) in MESSAGES.items()}
+            references = {name: REFERENCE.search(words) for name, words in told.items()}
+            assert {name for name, found in references.items() if found} == {
+                "milter",
+                "exim",
+                "rspamc",
+            }
+            told = {name: REFERENCE.sub("", words) for name, words in told.items()}
             assert told == {name: words for name, (_, words) in MESSAGES.items()}
     all_is_well(full.house)
     full.nothing_left(before)
+    for found in references.values():
+        if found is not None:
+            shown = full.oborona.run("explain", found[1])
+            assert "decided by busy" in shown.stdout, shown.stderr
     assert "Traceback" not in full.oborona.log()
 
 

@@ -12,11 +12,8 @@ verdict that lets in) leaves them unread.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
-from functools import lru_cache
 from heapq import merge
-from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
 from itertools import islice
 from operator import attrgetter
 from pathlib import Path
@@ -26,9 +23,10 @@ import msgspec
 
 from oborona import ident, sqlite_file
 from oborona.journal import schema
-from oborona.journal.query import VERDICTS, JournalQuery, QueryField, QueryTerm
+from oborona.journal.query import JournalQuery, QueryField
 from oborona.journal.refusal import COLLAPSE_S, Told
-from oborona.journal.texts import from_json, message_key, unpack_text
+from oborona.journal.search_condition import condition, folded, within
+from oborona.journal.texts import from_json, unpack_text
 from oborona.types import Action, RuleHit, RuleMode, Stage
 
 REASONS: Final = 2  # that a row shows
@@ -47,32 +45,6 @@ _REFUSAL_COLUMNS: Final = f"{COLUMNS}, head, stage, told, network, {_TIMES}, {_L
 _LET_IN: Final = (Action.ACCEPT.value, Action.SPAM.value)
 _RULES: Final = msgspec.json.Decoder(tuple[RuleHit, ...])
 _TEXTS: Final = msgspec.json.Decoder(tuple[str, ...])
-_RULE_NAME: Final = re.compile(r"[A-Z][A-Z0-9_]*\*?")
-_SIGNED: Final = re.compile(r"([0-9A-Za-z]{13})(?:\.[0-9A-Za-z]*)?")
-_IN_TEXT: Final = {
-    QueryField.FROM: ("sender", "header_from"),
-    QueryField.TO: ("recipients",),
-    QueryField.SUBJECT: ("subject",),
-    QueryField.HELO: ("helo",),
-    QueryField.LOGIN: ("login",),
-}
-"""Fields whose words may stand anywhere in them → columns."""
-_ANYWHERE: Final = (
-    *(
-        "sender",
-        "header_from",
-        "recipients",
-        "subject",
-        "client_ip",
-        "helo",
-        "login",
-        "queue_id",
-        "message_id",
-    ),
-)
-
-Condition = tuple[str, list[object]]
-"""SQL, and its values."""
 
 
 class SearchHit(msgspec.Struct, frozen=True, kw_only=True):
@@ -122,8 +94,8 @@ class JournalSearch:
     def __init__(self, path: Path) -> None:
         self._path = path
         self._db = schema.open_reader(path)
-        self._db.create_function("folded", 1, _folded, deterministic=True)
-        self._db.create_function("within", 2, _within, deterministic=True)
+        self._db.create_function("folded", 1, folded, deterministic=True)
+        self._db.create_function("within", 2, within, deterministic=True)
 
     def __enter__(self) -> Self:
         return self
@@ -202,145 +174,6 @@ def _asks_of_content(query: JournalQuery) -> bool:
         )
         for term in query.terms
     )
-
-
-def condition(query: JournalQuery) -> Condition:
-    """Return what a question is in SQL: a condition on rows of `verdict`, and its values."""
-    parts = list[str]()
-    values = list[object]()
-    if query.since is not None:
-        parts.append("id >= ?")
-        values.append(ident.first_id_at(query.since))
-    if query.until is not None:
-        parts.append("id < ?")
-        values.append(ident.first_id_at(query.until))
-    for bound in query.bounds:
-        parts.append(f"score {bound.sign} ?")
-        values.append(bound.score)
-    for term in query.terms:
-        sql, arguments = _of_term(term)
-        parts.append(f"NOT ifnull(({sql}), 0)" if term.negated else f"({sql})")
-        values += arguments
-    return " AND ".join(parts) or "1", values
-
-
-def _of_term(term: QueryTerm) -> Condition:
-    text = term.text
-    match term.field:
-        case QueryField.ANY:
-            return _anywhere(text)
-        case QueryField.CLIENT:
-            if "/" in text:
-                return "client_ip LIKE ? AND within(client_ip, ?)", [_roughly(text), text]
-            return "client_ip LIKE ? ESCAPE '\\'", [f"{_escaped(text)}%"]
-        case QueryField.RULE:
-            return _rule(text)
-        case QueryField.VERDICT:
-            return "verdict = ?", [text]
-        case QueryField.DECIDED:
-            return "decided_by LIKE ? ESCAPE '\\'", [_starred(text)]
-        case QueryField.QUEUE:
-            return "queue_id = ?", [text]
-        case QueryField.ID:
-            number = _number(text)
-            return ("0", []) if number is None else ("id = ?", [number])
-        case QueryField.MESSAGE:
-            return _message(text)
-        case field:
-            return _contain(_IN_TEXT[field], text)
-
-
-def _anywhere(text: str) -> Condition:
-    """A word of which nobody has said where it stands."""
-    sql, values = _contain(_ANYWHERE, text)
-    more: list[Condition] = [("decided_by = ?", [text])]
-    if _RULE_NAME.fullmatch(text):
-        more.append(_rule(text))
-    if action := VERDICTS.get(text.lower()):
-        more.append(("verdict = ?", [action.value]))
-    number = _number(text)
-    if number is not None:
-        more.append(("id = ?", [number]))
-    for expression, arguments in more:
-        sql += f" OR {expression}"
-        values += arguments
-    return sql, values
-
-
-def _contain(columns: tuple[str, ...], text: str) -> Condition:
-    """A text that stands anywhere in one of some columns.
-
-    SQLite's LIKE knows capitals of ASCII alone; others are folded in Python, at ten times the
-    price.
-    """
-    if text.isascii():
-        sql = " OR ".join(f"{column} LIKE ? ESCAPE '\\'" for column in columns)
-        values: list[object] = [f"%{_escaped(text)}%"] * len(columns)
-        return sql, values
-    sql = " OR ".join(f"instr(folded({column}), ?)" for column in columns)
-    return sql, [text.casefold()] * len(columns)
-
-
-def _rule(text: str) -> Condition:
-    """A name among those of the rules that hit, as their JSON has it."""
-    return "rules LIKE ? ESCAPE '\\'", [
-        f'%"name":"{_starred(text)}' + ("%" if text.endswith("*") else '"%')
-    ]
-
-
-def _message(text: str) -> Condition:
-    """A Message-ID with or without its brackets, whichever way it came."""
-    bare = text.strip("<>")
-    forms = [bare, f"<{bare}>"]
-    return "message_key IN (?, ?) AND message_id IN (?, ?)", [*map(message_key, forms), *forms]
-
-
-def _number(text: str) -> int | None:
-    """Return the id that a word names: bare, or signed as X-Mras-Id has it."""
-    match = _SIGNED.fullmatch(text)
-    return None if match is None else ident.from_text(match[1])
-
-
-def _escaped(text: str) -> str:
-    return text.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
-
-
-def _starred(text: str) -> str:
-    """Return a LIKE pattern of a name; a star at its end is any rest."""
-    return f"{_escaped(text[:-1])}%" if text.endswith("*") else _escaped(text)
-
-
-def _folded(stored: Any) -> str:
-    if isinstance(stored, bytes):
-        return stored.decode("utf-8", "replace").casefold()
-    return stored.casefold() if isinstance(stored, str) else ""
-
-
-def _roughly(network: str) -> str:
-    """Return a LIKE pattern of the addresses among which those of a network are: the dear question
-    is asked of fewer.
-    """
-    address, _, bits = network.partition("/")
-    if ":" in address:
-        return "%:%"
-    return ".".join((*address.split(".")[: int(bits) // 8], "%"))
-
-
-@lru_cache(maxsize=8)
-def _network(text: str) -> IPv4Network | IPv6Network:
-    return ip_network(text)
-
-
-@lru_cache(maxsize=65_536)
-def _within(address: Any, network: str) -> bool:
-    try:
-        text = unpack_text(address)
-        if "/" not in text:
-            return ip_address(text) in _network(network)
-        one, other = ip_network(text), _network(network)  # of refusals that share a reference
-        return one.version == other.version and one.overlaps(other)
-    except ValueError:
-        return False
 
 
 def _search_hit(row: tuple[Any, ...]) -> SearchHit | None:
