@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from typing import Any
 
 from oborona.ident import JournalIdGenerator
@@ -9,14 +10,15 @@ from oborona.journal.refusal import Refusal, Told
 from oborona.types import Action, RuleHit, Stage
 from tests.journal.entries import NOON
 
-_numbers = JournalIdGenerator(254)
+# A generator never goes back: one for each time, so that a test with a later one moves no other.
+_numbers: defaultdict[float, JournalIdGenerator] = defaultdict(lambda: JournalIdGenerator(254))
 
 
 def make_refusal(**changes: Any) -> Refusal:
     """Return a usual refusal, with a new reference for its time unless one is given."""
     when = changes.get("time", NOON)
     usual: dict[str, Any] = {
-        "id": _numbers.next(when),
+        "id": _numbers[when].next(when),
         "time": when,
         "stage": Stage.CONNECT,
         "told": Told.RECIPIENT,
