@@ -19,6 +19,7 @@ from oborona.eventlog.export.feedback import SCHEMA, FeedbackLog
 from oborona.eventlog.export.messages import MessageLog
 from oborona.eventlog.export.moves import MoveLog
 from oborona.eventlog.export.own_log import OwnLog
+from oborona.eventlog.export.refusals import RefusalLog
 from oborona.eventlog.folder import LogFolder
 from oborona.eventlog.logs import OWN
 from oborona.eventlog.schema import OWN_NAMES
@@ -32,6 +33,7 @@ from oborona.journal.journal import JournalWriter
 from oborona.recheck.moves import MoveDecision, MoveStore
 from tests.eventlog.worlds import HASHER, START
 from tests.journal.entries import make_entry
+from tests.journal.refusals import make_refusal
 
 
 class ExportedSite:
@@ -307,6 +309,28 @@ def test_columns_of_deeds_and_incidents(tmp_path: Path) -> None:
         "incident", person, "HOUR", 900.0, 300.0
     )  # fmt: skip
     assert row["address"] == HASHER.text("192.0.2.7")
+
+
+async def test_refusals_come_once_they_are_counted(tmp_path: Path) -> None:
+    path = tmp_path / "journal.db"
+    async with await JournalWriter.open(path) as journal:
+        first = [
+            journal.take(make_refusal(time=START + n, sender=f"{n}@a.example")) for n in range(3)
+        ]
+        journal.take(make_refusal(time=START + 300.0, client_ip="192.0.2.1"))
+        await journal.flush()
+    log = RefusalLog(path, HASHER)
+    assert log.last_place(0, START + 600) == 0
+    last = log.last_place(0, START + 700)
+    assert last == max(first)
+    (row,) = rows_of(log, last)
+    assert (row["event"], row["times"], row["stage"], row["decided_by"]) == (
+        "refusal", 3, "connect", "ZEN",
+    )  # fmt: skip
+    assert row["person"] == HASHER.person("network 198.51.100.0/24")
+    assert row["last"] == datetime.fromtimestamp(START + 2, UTC)
+    everything = log.last_place(0, START + 1000)
+    assert [one["times"] for one in log.table(last, everything).to_pylist()] == [1]
 
 
 def test_the_logs_of_our_own_are_those_that_are_named() -> None:

@@ -26,6 +26,7 @@ from oborona.eventlog.export.messages import MessageLog
 from oborona.eventlog.export.moves import MoveLog
 from oborona.eventlog.export.own_log import OwnLog
 from oborona.eventlog.export.received_events import ReceivedEvents
+from oborona.eventlog.export.refusals import RefusalLog
 from oborona.eventlog.folder import LogFolder
 from oborona.eventlog.keys import EventHasher
 from oborona.eventlog.log_metrics import status_of
@@ -44,6 +45,7 @@ from oborona.telemetry.status import EventLogStatus
 OWN: Final[tuple[tuple[type[OwnLog], str], ...]] = (
     (FeedbackLog, state_files.EVENTS),
     (MessageLog, state_files.JOURNAL),
+    (RefusalLog, state_files.JOURNAL),
     (MoveLog, state_files.MOVES),
     (DeedLog, state_files.ACCOUNTS),
     (IncidentLog, state_files.ACCOUNTS),
