@@ -307,6 +307,99 @@ def test_a_process_that_runs_is_asked_to_go_over_a_day(calm_site: Path) -> None:
     assert "2026-01-02: 0 of 1 rows given out again" in oborona(calm_site, "status").output
 
 
+def drop_clicks(site: Path, user: str, number: int) -> str:
+    """Drop clicks of a user, a page each, into the folder of clicks; return the table's name."""
+    at = slot_start(time.time())
+    name = slot_name(at)
+    lines = [
+        {"click": f"{user} {n}", "at": at + n, "action": "click", "user": user, "page": f"p{n}"}
+        for n in range(number)
+    ]
+    dropped = site / "clicks" / f"{name}.{user}.jsonl"
+    dropped.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    os.utime(dropped, (0, 0))
+    return f"{name}.{user}"
+
+
+def test_rules_are_suppressed_for_a_person_for_a_while(calm_site: Path) -> None:
+    assert oborona(calm_site, "run", "--once").exit_code == 0
+    nothing = oborona(calm_site, "suppressed", "clicks")
+    assert "nothing is suppressed" in nothing.output
+    words = ("--until", "7d", "--because", "a monitor of ours")
+    said = oborona(calm_site, "suppress", "clicks", "bob", *words)
+    assert said.exit_code == 0, said.output
+    assert "all rules suppressed until" in said.output
+    name = drop_clicks(calm_site, "bob", 4)
+    assert oborona(calm_site, "run", "--once").exit_code == 0
+    checked = calm_site / f"state/eventlog/clicks/checked/stream/5min/{name}.parquet"
+    assert pq.read_table(checked).column("rules").to_pylist() == [[]] * 4
+    assert "clicks: ABNORMAL (suppressed) 4 (100.00%)" in oborona(calm_site, "status").output
+
+    one = json.loads(oborona(calm_site, "suppressed", "clicks", "--json").output)
+    bob = EventHasher(secret.load(calm_site / "state").eventlog).person("bob")
+    assert (one["person"], one["rule"], one["why"]) == (bob, "*", "a monitor of ours")
+    assert round(one["until"] - one["since"]) == 7 * 86_400
+    known = json.loads(oborona(calm_site, "person", "clicks", "bob", "--json").output)
+    assert [told["why"] for told in known["suppressed"]] == ["a monitor of ours"]
+    assert "a monitor of ours" in oborona(calm_site, "person", "clicks", "bob").output
+
+    ended = oborona(calm_site, "unsuppress", "clicks", "--", str(bob))
+    assert "clicks: 1 taken back" in ended.output
+    again = oborona(calm_site, "unsuppress", "clicks", "bob")
+    assert (again.exit_code, "nothing is suppressed for this person" in again.output) == (1, True)
+    assert "nothing is suppressed" in oborona(calm_site, "suppressed", "clicks").output
+    assert "taken back by" in oborona(calm_site, "suppressed", "clicks", "--all").output
+    oborona(calm_site, "forget", "bob", "--log", "clicks")
+    assert oborona(calm_site, "run", "--once").exit_code == 0
+    assert "nothing is suppressed" in oborona(calm_site, "suppressed", "clicks", "--all").output
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("clocks", "bob", "--until", "7d", "--because", "x"), "there is no event log 'clocks'"),
+        (("clicks", "bob", "--until", "7d", "--because", " "), "one line of printable text"),
+        (("clicks", "bob", "--until", "7d", "--because", "a\nb"), "one line of printable text"),
+        (("clicks", "bob", "--until", "7d", "--because", "x" * 501), "one line of printable text"),
+        (("clicks", "bob", "--until", "367d", "--because", "x"), "at most 366d"),
+        (("clicks", "bob", "--until", "soon", "--because", "x"), "write a number with s, m, h"),
+        (("clicks", "bob", "--because", "x"), "Missing option '--until'"),
+        (("clicks", "bob", "--until", "7d"), "Missing option '--because'"),
+        (("clicks", "", "--until", "7d", "--because", "x"), "a person has a name"),
+        (("feedback", "a", "b", "--until", "7d", "--because", "x"), "knows a person by one name"),
+        (
+            ("feedback", "a", "--until", "7d", "--because", "x", "--rule", "PARDONS_OLNY"),
+            "no rule of feedback is called 'PARDONS_OLNY'; did you mean PARDONS_ONLY?",
+        ),
+        (
+            ("feedback", "a", "--until", "7d", "--because", "x", "--rule", "DUPLICATE"),
+            "DUPLICATE says nothing of a person",
+        ),
+    ],
+)
+def test_a_suppression_that_is_none_is_refused(
+    calm_site: Path, words: tuple[str, ...], told: str
+) -> None:
+    assert oborona(calm_site, "run", "--once").exit_code == 0
+    refused = oborona(calm_site, "suppress", *words)
+    assert refused.exit_code != 0
+    assert told in refused.output + str(refused.exception)
+
+
+def test_one_rule_is_suppressed_by_name(calm_site: Path) -> None:
+    assert oborona(calm_site, "run", "--once").exit_code == 0
+    words = ("--until", "1h", "--because", "x", "--since", "2d", "--rule")
+    for rule in ("PARDONS_ONLY", "ABNORMAL", "FRAUD_PERSON"):
+        said = oborona(calm_site, "suppress", "feedback", "anna@example.org", *words, rule)
+        assert f"{rule} suppressed until" in said.output
+    ended = oborona(
+        calm_site, "unsuppress", "feedback", "anna@example.org", "--rule", "PARDONS_ONLY"
+    )
+    assert "feedback: 1 taken back" in ended.output
+    left = oborona(calm_site, "suppressed", "feedback").output
+    assert ("PARDONS_ONLY" in left, "ABNORMAL" in left) == (False, True)
+
+
 CLICKS_RULES = """
 [[event_log]]
 name    = "CLICKS"

@@ -10,7 +10,8 @@ import pytest
 
 from oborona.eventlog.batch.run import MOST_TRIES
 from tests.eventlog.checking_program import MOST
-from tests.eventlog.worlds import made_rows, opened_log, tree
+from tests.eventlog.test_suppression import suppressed
+from tests.eventlog.worlds import HASHER, made_rows, opened_log, tree
 
 ROOT = Path(__file__).resolve().parents[2]
 PROGRAM = Path(__file__).with_name("checking_program.py")
@@ -22,6 +23,7 @@ def delivered(tmp_path: Path) -> Path:
     """A state folder with tables, none of them checked."""
     state = tmp_path / "delivered"
     with opened_log(state) as log:
+        suppressed(log, HASHER.person("robot 1") or 0)
         for name, rows in made_rows(21, TABLES, 1_000).items():
             log.deliver(name, rows)
     return state
@@ -54,6 +56,7 @@ def test_killed_at_each_step_it_goes_on_to_the_same_octets(delivered: Path, tmp_
     )
     assert done.returncode == 0, done.stderr
     wanted = outcome(work / "0")
+    assert any("ABNORMAL (suppressed)" in str(row) for row in wanted[1])
     batches = -(-TABLES // MOST)
     transactions, files = 3 * batches, 3 * TABLES
     assert int(done.stdout) == 2 * (transactions + files)

@@ -20,6 +20,7 @@ from oborona.eventlog.persons.model import PersonModel, known_names, read_model
 from oborona.eventlog.persons.word_book import PersonWord, PersonWordBook
 from oborona.eventlog.policy_rules import EventRules, PolicyRules
 from oborona.eventlog.slots import DAY_S, SLOT_S, slot_name
+from oborona.eventlog.suppression.book import RuleSuppression, SuppressionBook
 from oborona.eventlog.tables.parquet import read_table
 from oborona.eventlog.thresholds import LATE_S
 from oborona.feedback.final.train import NotTrainable, train
@@ -102,7 +103,7 @@ class ModelledLog(PassedLog):
         assert self.rules.log is not None
         made = PersonExamples(
             CLICKS, self.rules.log, independent_rules(self.rules, CLICKS), words or {},
-            self.log.engine, self.work,
+            SuppressionBook(self.log.store, "clicks"), self.log.engine, self.work,
         )  # fmt: skip
         days = self.delivered(DAY)
         return list(made.of_days(days, sorted(days.counts())))
@@ -157,6 +158,28 @@ def test_the_word_of_an_admin_stands_above_the_rules(modelled: ModelledLog) -> N
         if one.name.split()[1] in ("1000", "3", "4")
     }
     assert told == {("1000", False, ADMIN_WEIGHT), ("3", True, ADMIN_WEIGHT), ("4", False, 1.0)}
+
+
+def test_for_whom_rules_are_suppressed_is_no_example_of_that_day(modelled: ModelledLog) -> None:
+    whole = {one.name for one in modelled.examples()}
+    book = SuppressionBook(modelled.log.store, "clicks")
+    since = MIDNIGHT + DAY_S
+    for person in (4, 1000):
+        book.begin(
+            RuleSuppression(
+                person=person, since=since, until=since + 9, who="eve", why="ours", asked=since
+            )
+        )
+    try:
+        left_out = whole - {one.name for one in modelled.examples()}
+        word = PersonWord(person=4, fraud=True, why="bought", time=1.0)
+        told = whole - {one.name for one in modelled.examples({4: word})}
+    finally:
+        with modelled.log.store.transaction() as db:
+            db.execute("DELETE FROM suppression")
+    date = DAY.slot(since)
+    assert left_out == {f"{date} 4", f"{date} 1000"}
+    assert told == {f"{date} 1000"}, "an admin's word stands above it"
 
 
 def test_no_label_is_made_of_its_own_outcome(modelled: ModelledLog) -> None:

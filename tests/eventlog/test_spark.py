@@ -21,6 +21,7 @@ from oborona.eventlog.policy_rules import PolicyRules
 from oborona.eventlog.rules.compare import compare_rules
 from oborona.eventlog.rules.compile import compile_rules
 from oborona.eventlog.rules.facts import with_facts
+from oborona.eventlog.suppression.quiet_rule import EVERY
 from oborona.eventlog.tables.parquet import read_table
 from oborona.eventlog.thresholds import ThresholdRenewal
 from oborona.policy.folders import PolicyFolders
@@ -30,7 +31,8 @@ from tests.eventlog.test_day_pass import DATE, DUE, PassedLog
 from tests.eventlog.test_facts import NEEDED, THRESHOLDS, random_rows
 from tests.eventlog.test_policy_rules import LOG as LOG_OF_CLICKS
 from tests.eventlog.test_random_expressions import differences
-from tests.eventlog.worlds import CLICKS, made_rows, opened_log, tree
+from tests.eventlog.test_suppression import suppressed
+from tests.eventlog.worlds import CLICKS, HASHER, made_rows, opened_log, tree
 from tests.peers.spark import install_spark
 
 EXPRESSIONS = int(
@@ -159,6 +161,8 @@ def test_tables_half_hours_and_days_are_those_of_duckdb(spark: SparkTables, tmp_
         rules = PolicyRules(PolicyFolders.of(state / "policy.d"), [CLICKS], dialect)
         with opened_log(state, engine=engine, rules=lambda: rules.of("clicks")) as log:
             passed = PassedLog(log, state, lambda: rules.of_day("clicks"))
+            for person, rule in ((1, EVERY), (2, "CLICKED"), (3, "MANY_PAGES")):
+                suppressed(log, HASHER.person(f"person {person}") or 0, rule)
             passed.deliver(*made_rows(5, 2, 160).values())
             passed.now = DUE
             assert passed.go_over() == 1
@@ -181,10 +185,22 @@ def test_tables_half_hours_and_days_are_those_of_duckdb(spark: SparkTables, tmp_
                 if path.endswith(".parquet")
                 and not path.startswith(("checked/30min", "checked/1d"))
             }
-        return {"files": files, "days": days, "compared": compared, "proposed": proposed}
+            fired = [dict(table.fired) for table in log.store.checked("clicks")]
+            done = passed.book.last(DATE)
+            assert done is not None
+        return {
+            "files": files,
+            "days": days,
+            "compared": compared,
+            "proposed": proposed,
+            "fired": [*fired, dict(done.fired)],
+        }
 
     wanted = made("duckdb", None, TableEngine.DUCKDB)
     assert len(wanted["files"]) >= 11
+    assert {"CLICKED (suppressed)", "FAST (suppressed)", "MANY_PAGES (suppressed)"} <= {
+        name for one in wanted["fired"] for name in one
+    }
     assert any(rule.after for rule in wanted["compared"].rules if rule.name == "MANY_PAGES")
     assert repr(made("spark", spark.engine, TableEngine.PYSPARK)) == repr(
         wanted

@@ -15,7 +15,7 @@ UP: Final = Gauge("oborona_eventlog_up", "1 while the process of event logs runs
 ROWS: Final = Counter("oborona_eventlog_rows", "Rows that were checked.", ("log",))
 MARKED: Final = Counter(
     "oborona_eventlog_marked_rows",
-    "Rows that a rule marked, or would have marked in shadow mode.",
+    "Rows that a rule marked, or would have marked were it not in shadow mode, or suppressed.",
     ("log", "rule"),
 )
 DELAY: Final = Gauge(

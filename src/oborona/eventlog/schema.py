@@ -33,7 +33,7 @@ RULES: Final = "rules"
 WORK: Final = (
     *("place", "moment", "table", "day", "duplicate", "abnormal", "slot", "date"),
     *("names_before", "names_found", "names_after", "names_shadow", "told_twice", "of_place"),
-    *("names_given", "rules_given"),
+    *("names_given", "names_quiet", "rules_given"),
 )
 """Columns that a batch, a day, or a table by event time, has beside those of its log."""
 EventRow = tuple[Any, ...]

@@ -32,6 +32,20 @@ def slot_start(now: float) -> int:
     return int(now // SLOT_S) * SLOT_S
 
 
+def slot_span(table: str) -> tuple[float, float]:
+    """Return the first second of a table's slot, and the first after it; errors as of
+    `delivered_at`.
+    """
+    start = delivered_at(table)
+    return start, start + SLOT_S
+
+
+def day_span(date: str) -> tuple[float, float]:
+    """Return the first second of a day, such as 2026-11-23, and the first after it."""
+    start = datetime.fromisoformat(date).replace(tzinfo=UTC).timestamp()
+    return start, start + DAY_S
+
+
 def delivered_at(table: str) -> int:
     """Return the first second of the slot that a table's name begins with.
 

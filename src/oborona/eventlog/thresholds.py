@@ -24,6 +24,7 @@ from oborona.eventlog.folder import LogFolder
 from oborona.eventlog.periods import DAY
 from oborona.eventlog.schema import RULES, LogSchema
 from oborona.eventlog.slots import DAY_S
+from oborona.eventlog.suppression.book import SuppressionBook
 from oborona.eventlog.tables.arrow_schema import arrow_schema
 from oborona.eventlog.transform.usual_counts import usual_counts
 from oborona.feedback.antifraud.thresholds import GROWTH, NARROWEST, SPREADS
@@ -74,6 +75,7 @@ class ThresholdRenewal:
         self._folder = folder
         self._store = store
         self._book = ThresholdBook(store, schema.name)
+        self._suppressions = SuppressionBook(store, schema.name)
         self._engine = engine
         self._clock = clock
         self._looked_at = ""  # the day
@@ -127,8 +129,11 @@ class ThresholdRenewal:
         schema = arrow_schema(self._schema).append(pa.field(RULES, pa.list_(pa.string())))
         rows = self._engine.files("checked_day", paths, schema)
         before = self._book.newest()
+        known = {one.person for one in self._suppressions.in_force_on(date)}
+        persons = pa.table({"person": pa.array(sorted(known), pa.int64())})
+        quiet = self._engine.table("quiet_persons", persons)
         usual: list[Mapping[str, Any]] = self._engine.collect(
-            usual_counts(rows, LEAST_PEOPLE, MOST_EVENTS)
+            usual_counts(rows, quiet, LEAST_PEOPLE, MOST_EVENTS)
         ).to_pylist()
         others = EventThreshold(
             date=date, event=OTHERS, threshold=self._schema.threshold, people=0, most=0.0

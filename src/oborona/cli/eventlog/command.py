@@ -20,6 +20,7 @@ from oborona.cli.eventlog.person import person
 from oborona.cli.eventlog.person_model import person_model
 from oborona.cli.eventlog.replay import replay
 from oborona.cli.eventlog.report import report
+from oborona.cli.eventlog.suppress import suppress, suppressed, unsuppress
 from oborona.cli.eventlog.thresholds import thresholds
 from oborona.cli.output import echo, echo_json
 from oborona.cli.owner import as_owner_of
@@ -36,7 +37,10 @@ def eventlog() -> None:
     """Export and check event logs, and show what they hold (docs/operate/eventlog.md)."""
 
 
-for one in (backfill, day_pass, forget, person, person_model, replay, report, thresholds):
+for one in (
+    *(backfill, day_pass, forget, person, person_model, replay, report, thresholds),
+    *(suppress, suppressed, unsuppress),
+):
     eventlog.add_command(one)
 
 

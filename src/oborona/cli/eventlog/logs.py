@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from oborona import secret, state_files
 from oborona.cli.context import CliContext
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
     from oborona.eventlog.batch.store import LogStore
     from oborona.eventlog.engines.engine import EventEngine
     from oborona.eventlog.schema import LogSchema
+
+_NUMBER: Final = re.compile(r"-?[0-9]{1,19}")
 
 
 class EventLogReading(NamedTuple):
@@ -89,3 +92,16 @@ def person_hashes(context: CliContext, log: str, parts: Sequence[str]) -> list[i
 
     own = next((one for one, _ in OWN if one.schema.name == log), None)
     return sorted(persons_of(parts, own, EventHasher(secret.load(context.state).eventlog)))
+
+
+def named_hashes(context: CliContext, log: str, parts: Sequence[str]) -> list[int]:
+    """Return the hashes of a person that is named by one, or as the log names persons.
+
+    Raises:
+        ConfigError: as of `persons_of`.
+    """
+    if len(parts) == 1 and _NUMBER.fullmatch(parts[0].strip()):
+        number = int(parts[0])
+        if -(1 << 63) <= number < 1 << 63:
+            return [number]
+    return person_hashes(context, log, parts)

@@ -7,7 +7,8 @@ import time
 import click
 
 from oborona.cli.context import CliContext, pass_cli_context
-from oborona.cli.eventlog.logs import open_log_store, person_hashes, schema_of
+from oborona.cli.eventlog.logs import named_hashes, open_log_store, schema_of
+from oborona.cli.eventlog.suppress import suppression_line
 from oborona.cli.output import echo, echo_json
 from oborona.cli.terminal import plain
 from oborona.daemon.event_logs import check_packages
@@ -34,9 +35,10 @@ def person(
     check_packages()
     from oborona.eventlog.daily.book import DayPassBook  # noqa: PLC0415 - see `eventlog run`
     from oborona.eventlog.persons.word_book import PersonWord, PersonWordBook  # noqa: PLC0415
+    from oborona.eventlog.suppression.book import SuppressionBook  # noqa: PLC0415
 
     schema_of(context, log)
-    hashes = _hashes(context, log, person)
+    hashes = named_hashes(context, log, (person,))
     with open_log_store(context) as store:
         book = PersonWordBook(store, log)
         if said:
@@ -47,9 +49,11 @@ def person(
             raise click.ClickException("nothing was said of this person")
         words = book.words()
         days = {one: DayPassBook(store, log).days_of(one) for one in hashes}
+        quiet = {one: SuppressionBook(store, log).all(one) for one in hashes}
     if as_json:
         for one in hashes:
-            echo_json({"person": one, "word": words.get(one), "caught": days[one]})
+            known = {"word": words.get(one), "caught": days[one], "suppressed": quiet[one]}
+            echo_json({"person": one, **known})
         return
     for one in hashes:
         told = words.get(one)
@@ -59,11 +63,5 @@ def person(
             echo(f"{one}: no admin has said anything")
         for date, day in days[one].items():
             echo(f"caught on {date}: {day.marked} of {day.events} rows marked")
-
-
-def _hashes(context: CliContext, log: str, person: str) -> list[int]:
-    """Return the hashes of a person that is named by one, or as the log names persons."""
-    name = person.strip()
-    if name.lstrip("-").isdecimal() and -(1 << 63) <= int(name) < 1 << 63:
-        return [int(name)]
-    return person_hashes(context, log, (name,))
+        for suppression in quiet[one]:
+            echo(suppression_line(suppression, time.time()))

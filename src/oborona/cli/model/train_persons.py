@@ -66,6 +66,7 @@ def _examples(
     from oborona.eventlog.persons.model import known_names  # noqa: PLC0415
     from oborona.eventlog.persons.word_book import PersonWordBook  # noqa: PLC0415
     from oborona.eventlog.policy_rules import PolicyRules  # noqa: PLC0415
+    from oborona.eventlog.suppression.book import SuppressionBook  # noqa: PLC0415
     from oborona.eventlog.tables.delta import DeliveredTable  # noqa: PLC0415
 
     settings = context.loaded.settings
@@ -84,6 +85,7 @@ def _examples(
             rules.log,
             independent_rules(rules, schema),
             PersonWordBook(store, log).words(),
+            SuppressionBook(store, log),
             tables.engine,
             tables.work,
         )

@@ -14,6 +14,7 @@ from oborona.eventlog.periods import moments
 from oborona.eventlog.rules.compile import BETWEEN
 from oborona.eventlog.schema import RULES
 from oborona.eventlog.slots import DAY_S, delivered_at
+from oborona.eventlog.suppression.names import SUPPRESSED
 
 
 def batch_rows(tables: Mapping[str, pa.Table], newest: int = 0) -> pa.Table:
@@ -55,7 +56,7 @@ def with_rules(tables: Mapping[str, pa.Table], fired: pa.Table) -> dict[str, pa.
 
     Args:
         tables: as `batch_rows` was given them.
-        fired: `place` and `rules` of all of them, as `fired_rules` gives them.
+        fired: `place` and `rules` of all of them, as `without_suppressed` gives them.
     """
     texts = fired.column("rules")
     checked, begin = {}, 0
@@ -68,26 +69,30 @@ def with_rules(tables: Mapping[str, pa.Table], fired: pa.Table) -> dict[str, pa.
     return checked
 
 
-def rule_counts(rules: pa.ChunkedArray) -> tuple[int, dict[str, int]]:
+def rule_counts(rules: pa.ChunkedArray | pa.Array) -> tuple[int, dict[str, int]]:
     """Return how many rows fired any rule, and how many each of them."""
     marked = pc.sum(pc.greater(pc.list_value_length(rules), 0)).as_py() or 0
     counts = Counter[str](pc.list_flatten(rules).to_pylist())
     return marked, dict(sorted(counts.items()))
 
 
-def shadow_counts(tables: Mapping[str, pa.Table], fired: pa.Table) -> dict[str, dict[str, int]]:
-    """Return how many rows of each table each rule in shadow mode would have marked, by the name
-    that `status` shows.
+def unshown_counts(tables: Mapping[str, pa.Table], fired: pa.Table) -> dict[str, dict[str, int]]:
+    """Return how many rows of each table each rule would have marked that is in shadow mode, or
+    suppressed for their person, by the names that `status` shows.
 
     Args:
         tables: as `batch_rows` was given them.
-        fired: `place` and `shadow` of all of them, as `fired_rules` gives them.
+        fired: `shadow` and `suppressed` of all of them, as `without_suppressed` gives them.
     """
     counts, begin = {}, 0
     for name, table in tables.items():
-        lists = rule_lists(fired.column("shadow").slice(begin, table.num_rows))
-        counted = Counter[str](pc.list_flatten(lists).to_pylist())
-        counts[name] = {f"{rule}{SHADOW}": number for rule, number in sorted(counted.items())}
+        counts[name] = {
+            f"{rule}{behind}": number
+            for column, behind in (("shadow", SHADOW), ("suppressed", SUPPRESSED))
+            for rule, number in rule_counts(
+                rule_lists(fired.column(column).slice(begin, table.num_rows))
+            )[1].items()
+        }
         begin += table.num_rows
     return counts
 

@@ -1,6 +1,7 @@
 """A batch of a log, step by step; each may be repeated and comes to the same.
 
-    begin     the tables, the version of the rules and the thresholds are written down
+    begin     the tables, the version of the rules, the thresholds, and what is suppressed for whom
+              are written down
     remember  what each table adds to the day is written, in files of the table's name
     check     rules fire; each table is written with them, when it has the rows of its source
     finish    the tables and the batch are written down as done
@@ -25,7 +26,13 @@ from typing import Final
 
 import pyarrow as pa
 
-from oborona.eventlog.batch.rows import batch_rows, by_table, rule_counts, shadow_counts, with_rules
+from oborona.eventlog.batch.rows import (
+    batch_rows,
+    by_table,
+    rule_counts,
+    unshown_counts,
+    with_rules,
+)
 from oborona.eventlog.batch.store import OTHERS, CheckedTable, EventShare, LogBatch, LogStore
 from oborona.eventlog.batch.threshold_book import ThresholdBook
 from oborona.eventlog.engines.engine import EngineMemoryError, EventEngine
@@ -34,7 +41,9 @@ from oborona.eventlog.log_metrics import count_checked
 from oborona.eventlog.periods import PERIODS, shares
 from oborona.eventlog.policy_rules import EventRules
 from oborona.eventlog.schema import LogSchema
-from oborona.eventlog.slots import DAY_S, SLOT_S, delivered_at, slot_name
+from oborona.eventlog.slots import DAY_S, SLOT_S, delivered_at, slot_name, slot_span
+from oborona.eventlog.suppression.book import SuppressionBook
+from oborona.eventlog.suppression.names import quiet_table, without_suppressed
 from oborona.eventlog.tables.arrow_schema import arrow_schema
 from oborona.eventlog.tables.checksum import checksum_text, digits
 from oborona.eventlog.tables.parquet import (
@@ -43,7 +52,7 @@ from oborona.eventlog.tables.parquet import (
     write_checked,
     write_table,
 )
-from oborona.eventlog.transform.check import fired_rules
+from oborona.eventlog.transform.check import QUIET, fired_rules
 from oborona.eventlog.transform.histories import event_counts, event_keys
 from oborona.telemetry.log import event
 
@@ -51,7 +60,9 @@ KEYS: Final = pa.schema([("slot", pa.int64()), ("key", pa.int64()), ("moment", p
 COUNTS: Final = pa.schema(
     [("slot", pa.int64()), ("person", pa.int64()), ("event", pa.string()), ("n", pa.int64())]
 )
-FIRED: Final = pa.schema([("place", pa.int64()), ("rules", pa.string()), ("shadow", pa.string())])
+FIRED: Final = pa.schema(
+    [("place", pa.int64()), *((name, pa.string()) for name in ("rules", "shadow", QUIET))]
+)
 MOST_TRIES: Final = 2
 
 _log = logging.getLogger("oborona.eventlog")
@@ -87,6 +98,7 @@ class LogChecker:
         self._renewed = renewed
         self._folder = folder
         self._store = store
+        self._suppressions = SuppressionBook(store, schema.name)
         self._engine = engine
         self._asked = rules
         self._rules = rules()
@@ -154,6 +166,9 @@ class LogChecker:
                 tables=tables,
                 rules=self._rules.version,
                 thresholds=self._thresholds(),
+                suppressed=self._suppressions.in_force(
+                    slot_span(tables[0])[0], slot_span(tables[-1])[1]
+                ),
                 begun=self._clock(),
             )
         )
@@ -257,6 +272,7 @@ class LogChecker:
         if any(table.num_rows for table in tables.values()):  # a quiet log asks no engine
             rows = batch_rows(tables, 0 if newest is None else delivered_at(newest))
             past = self._past(before)
+            quiet = quiet_table(batch.suppressed, map(slot_span, tables))
             asked = (
                 self._engine.table("events", rows),
                 self._engine.files("keys", map(self._folder.keys, before), KEYS),
@@ -265,14 +281,17 @@ class LogChecker:
                 threshold,
                 self._rules,
                 self._engine.files("day", past, arrow_schema(self.schema)),
+                self._engine.table("suppressed", quiet) if quiet.num_rows else None,
             )
-            same = (bool(before), bool(past), tuple(sorted(batch.thresholds.items())))
+            lines = tuple(sorted(batch.thresholds.items()))
+            same = (bool(before), bool(past), bool(quiet.num_rows), lines)
             fired = self._engine.answer(
                 ("fired", self.schema.name, self._rules.version, tuple(self._rules.columns), *same),
                 lambda: fired_rules(*asked),
             )
         done = []
-        shadow = shadow_counts(tables, fired)
+        fired = without_suppressed(fired)
+        unshown = unshown_counts(tables, fired)
         for name, table in with_rules(tables, fired).items():
             write_checked(self._folder.checked(name), table, tables[name])
             marked, counts = rule_counts(table.column("rules"))
@@ -283,7 +302,7 @@ class LogChecker:
                     rows=table.num_rows,
                     checksum=checksum_text(table.select(tables[name].column_names)),
                     marked=marked,
-                    fired=counts | shadow[name],
+                    fired=counts | unshown[name],
                     done=self._clock(),
                     shares=shares_of(table, name),
                 )

@@ -12,6 +12,7 @@
     day_request    days that somebody asked for
     person_word    what an admin says of persons
     fraud_person   who was caught on which day
+    suppression    rules that are not held against a person for a while
     merge          what was appended to the tables by event time, each time in one commit
 
 WAL with synchronous=FULL: a table that is written down was on the disk before.
@@ -193,6 +194,27 @@ MIGRATIONS: Final = (
         ) WITHOUT ROWID
         """,
         "CREATE INDEX fraud_person_person ON fraud_person (person, date)",
+    ),
+    (
+        """
+        CREATE TABLE suppression (
+            id INTEGER PRIMARY KEY AUTOINCREMENT,
+            log TEXT NOT NULL,
+            person INTEGER NOT NULL,   -- keyed hash
+            rule TEXT NOT NULL,        -- its name; * = all that say something against a person
+            since REAL NOT NULL,       -- Unix seconds
+            until REAL NOT NULL,       -- the same
+            who TEXT NOT NULL,         -- login of who said so
+            why TEXT NOT NULL,
+            asked REAL NOT NULL,       -- Unix seconds
+            taken_back REAL,           -- the same; NULL = it was not
+            taken_back_by TEXT NOT NULL DEFAULT ''
+        )
+        """,
+        "CREATE INDEX suppression_log ON suppression (log, until)",
+        # JSON, what was in force when it was begun; none once it is done
+        "ALTER TABLE batch ADD COLUMN suppressed TEXT NOT NULL DEFAULT '[]'",
+        "ALTER TABLE day_pass ADD COLUMN suppressed TEXT NOT NULL DEFAULT '[]'",
     ),
 )
 SHARED: Final = SqliteFileKind(

@@ -9,6 +9,7 @@ from typing import Final, NamedTuple
 import msgspec
 
 from oborona.eventlog.batch.schema import SHARED
+from oborona.eventlog.suppression.quiet_rule import QuietRule, read_quiet_rules, written
 from oborona.sqlite_file import SharedSqliteFile
 
 OTHERS: Final = ""
@@ -18,7 +19,9 @@ _THRESHOLDS: Final = msgspec.json.Decoder(dict[str, float])
 _NAMES: Final = msgspec.json.Decoder(tuple[str, ...])
 _FIRED: Final = msgspec.json.Decoder(dict[str, int])
 _SOURCE: Final = "name, delivered, rows, checksum, why"
-_BATCH: Final = "id, log, tables, rules, thresholds, begun, tries, remembered, done, cpu_s"
+_BATCH: Final = (
+    "id, log, tables, rules, thresholds, suppressed, begun, tries, remembered, done, cpu_s"
+)
 _CHECKED: Final = "name, batch, rows, checksum, marked, fired, done"
 
 
@@ -71,6 +74,7 @@ class LogBatch(msgspec.Struct, frozen=True, kw_only=True):
     tables: tuple[str, ...]
     rules: str  # version of the rules
     thresholds: Mapping[str, float]  # by event; `OTHERS`
+    suppressed: tuple[QuietRule, ...] = ()  # none of one that is done
     begun: float  # Unix seconds
     tries: int = 0  # how often it was begun again
     remembered: float | None = None
@@ -171,12 +175,14 @@ class LogStore(SharedSqliteFile):
         """Write down a batch; return it with its number."""
         with self.transaction() as db:
             number = db.execute(
-                "INSERT INTO batch (log, tables, rules, thresholds, begun) VALUES (?, ?, ?, ?, ?)",
+                "INSERT INTO batch (log, tables, rules, thresholds, suppressed, begun)"
+                " VALUES (?, ?, ?, ?, ?, ?)",
                 (
                     batch.log,
                     _text(batch.tables),
                     batch.rules,
                     _text(dict(batch.thresholds)),
+                    written(batch.suppressed),
                     batch.begun,
                 ),
             ).lastrowid
@@ -253,7 +259,10 @@ class LogStore(SharedSqliteFile):
                     for share in table.shares
                 ],
             )
-            db.execute("UPDATE batch SET done = ?, cpu_s = ? WHERE id = ?", (now, cpu_s, batch.id))
+            db.execute(
+                "UPDATE batch SET done = ?, cpu_s = ?, suppressed = '[]' WHERE id = ?",
+                (now, cpu_s, batch.id),
+            )
 
     def drop(self, batch: LogBatch, aside: Mapping[str, str], now: float) -> None:
         """Give a batch up: some of its tables can't be read, the others are due again.
@@ -268,7 +277,10 @@ class LogStore(SharedSqliteFile):
                 "UPDATE source_table SET why = ? WHERE log = ? AND name = ?",
                 [(why, batch.log, name) for name, why in aside.items()],
             )
-            db.execute("UPDATE batch SET done = ?, tables = '[]' WHERE id = ?", (now, batch.id))
+            db.execute(
+                "UPDATE batch SET done = ?, tables = '[]', suppressed = '[]' WHERE id = ?",
+                (now, batch.id),
+            )
 
     def checked(self, log: str, since: float = 0.0, *, name: str = "") -> list[CheckedTable]:
         """Return the checked tables of a log in the order of their names.
@@ -366,13 +378,26 @@ class LogStore(SharedSqliteFile):
                 tables=_NAMES.decode(tables),
                 rules=rules,
                 thresholds=_THRESHOLDS.decode(thresholds),
+                suppressed=read_quiet_rules(suppressed),
                 begun=begun,
                 tries=tries,
                 remembered=remembered,
                 done=done,
                 cpu_s=cpu_s,
             )
-            for number, log, tables, rules, thresholds, begun, tries, remembered, done, cpu_s in self.rows(
+            for (
+                number,
+                log,
+                tables,
+                rules,
+                thresholds,
+                suppressed,
+                begun,
+                tries,
+                remembered,
+                done,
+                cpu_s,
+            ) in self.rows(
                 f"SELECT {_BATCH} FROM batch {where}",  # noqa: S608 - texts of ours
                 values,
             )

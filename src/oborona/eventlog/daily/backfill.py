@@ -27,6 +27,7 @@ from oborona.eventlog.persons.person_scores import PersonScores
 from oborona.eventlog.policy_rules import EventRules
 from oborona.eventlog.rules.compare import EXAMPLES, ComparedRow, ComparedRule, RuleComparison
 from oborona.eventlog.schema import LogSchema
+from oborona.eventlog.suppression.book import SuppressionBook
 from oborona.eventlog.tables.delta import DeliveredTable
 from oborona.eventlog.transform import day
 
@@ -61,6 +62,7 @@ class LogBackfill:
         self._engine = engine
         self._thresholds = ThresholdBook(store, schema.name)
         self._erasures = ErasureBook(store, schema.name)
+        self._suppressions = SuppressionBook(store, schema.name)
         self._scores = scores
         self._delivered = DeliveredTable(folder.delivered(DAY.name), DAY.column)
         self._day = JudgedDay(schema, engine, work, scores)
@@ -104,6 +106,7 @@ class LogBackfill:
                 rules,
                 known | self._thresholds.newest(date),
                 model,
+                self._suppressions.in_force_on(date),
                 afresh=True,
             )
             self._write(path)

@@ -11,14 +11,15 @@ from typing import Final
 import msgspec
 
 from oborona.eventlog.batch.store import LogStore
+from oborona.eventlog.suppression.quiet_rule import QuietRule, read_quiet_rules, written
 
 DAY: Final = "1d"  # the period whose slots are days
 PERSONS_DAYS: Final = 90.0  # that it is known who was caught
 _THRESHOLDS: Final = msgspec.json.Decoder(dict[str, float])
 _FIRED: Final = msgspec.json.Decoder(dict[str, int])
 _COLUMNS: Final = (
-    "id, date, rules, thresholds, rows, begun, tries, change, revised, marked, persons, fired, done,"
-    " cpu_s, why"
+    "id, date, rules, thresholds, suppressed, rows, begun, tries, change, revised, marked, persons,"
+    " fired, done, cpu_s, why"
 )
 
 
@@ -29,6 +30,7 @@ class PassedDay(msgspec.Struct, frozen=True, kw_only=True):
     date: str
     rules: str  # version of the rules
     thresholds: Mapping[str, float]  # by event; `batch.store.OTHERS`
+    suppressed: tuple[QuietRule, ...] = ()  # none of one that is done
     rows: int  # that the day had; -1: it was written anew since
     begun: float  # Unix seconds
     tries: int = 0  # how often it was begun again
@@ -122,15 +124,17 @@ class DayPassBook:
         """
         with self._store.transaction() as db:
             number = db.execute(
-                "INSERT INTO day_pass (id, log, date, rules, thresholds, rows, begun) VALUES (max(?,"
+                "INSERT INTO day_pass (id, log, date, rules, thresholds, suppressed, rows, begun)"
+                " VALUES (max(?,"
                 " coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'day_pass'), 0)) + 1,"
-                " ?, ?, ?, ?, ?, ?)",
+                " ?, ?, ?, ?, ?, ?, ?)",
                 (
                     above,
                     self._log,
                     one.date,
                     one.rules,
                     _text(dict(one.thresholds)),
+                    written(one.suppressed),
                     one.rows,
                     one.begun,
                 ),
@@ -177,7 +181,10 @@ class DayPassBook:
                     for person in persons
                 ],
             )
-            db.execute("UPDATE day_pass SET done = ?, cpu_s = ? WHERE id = ?", (now, cpu_s, one.id))
+            db.execute(
+                "UPDATE day_pass SET done = ?, cpu_s = ?, suppressed = '[]' WHERE id = ?",
+                (now, cpu_s, one.id),
+            )
 
     def drop(self, one: PassedDay) -> None:
         """Forget a pass that has changed nothing; its day is due again."""
@@ -194,8 +201,8 @@ class DayPassBook:
         """
         with self._store.transaction() as db:
             db.execute(
-                "UPDATE day_pass SET why = ?, change = CASE WHEN ? THEN change ELSE '' END"
-                " WHERE id = ?",
+                "UPDATE day_pass SET why = ?, suppressed = '[]',"
+                " change = CASE WHEN ? THEN change ELSE '' END WHERE id = ?",
                 (why, changed, one.id),
             )
 
@@ -233,6 +240,7 @@ class DayPassBook:
                 date=date,
                 rules=rules,
                 thresholds=_THRESHOLDS.decode(thresholds),
+                suppressed=read_quiet_rules(suppressed),
                 rows=rows,
                 begun=begun,
                 tries=tries,
@@ -250,6 +258,7 @@ class DayPassBook:
                 date,
                 rules,
                 thresholds,
+                suppressed,
                 rows,
                 begun,
                 tries,

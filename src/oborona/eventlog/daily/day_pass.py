@@ -1,7 +1,8 @@
 """The pass over a whole day of a log, once it is over; each step may be repeated and comes to the
 same.
 
-    begin    the day, the version of the rules and the thresholds are written down
+    begin    the day, the version of the rules, the thresholds, and what is suppressed for whom are
+             written down
     judge    all rules look at all rows of the day; who was caught, and which rows have more rules
              than they were given out with, is written into files of the day's name
     revise   the day is given out again, in one commit of its table under the number of the pass
@@ -44,6 +45,7 @@ from oborona.eventlog.persons.person_scores import PersonScores
 from oborona.eventlog.policy_rules import EventRules
 from oborona.eventlog.schema import RULES, LogSchema
 from oborona.eventlog.slots import DAY_S
+from oborona.eventlog.suppression.book import SuppressionBook
 from oborona.eventlog.tables.arrow_schema import arrow_schema
 from oborona.eventlog.tables.checksum import LARGEST, RowTotal, checksum, digits
 from oborona.eventlog.tables.delta import REVISION, DeliveredTable
@@ -101,6 +103,7 @@ class DayPass:
         self._clock = clock
         self._renewed = renewed
         self._book = DayPassBook(store, schema.name)
+        self._suppressions = SuppressionBook(store, schema.name)
         self._due = DueDays(self._book, daily=daily, clock=clock)
         self._merged = MergeBook(store, schema.name, DAY.name)
         self._delivered = DeliveredTable(folder.delivered(DAY.name), DAY.column)
@@ -170,6 +173,7 @@ class DayPass:
                 date=date,
                 rules=self._version(),
                 thresholds=self._thresholds(date),
+                suppressed=self._suppressions.in_force_on(date),
                 rows=rows,
                 begun=self._clock(),
             ),
@@ -232,7 +236,8 @@ class DayPass:
             )
         files = self._delivered.files(one.date)
         rules = self._rules()
-        findings = self._day.compute(files, rules, one.thresholds, self._scores.model(rules))
+        model = self._scores.model(rules)
+        findings = self._day.compute(files, rules, one.thresholds, model, one.suppressed)
         revised, change, marked, fired = [self._revisions().empty_table()], 0, 0, Counter[str]()
         for was, now in self._day.pieces():
             other = pc.not_equal(
@@ -260,7 +265,7 @@ class DayPass:
             revised=rows.num_rows,
             marked=marked,
             persons=len(findings.persons),
-            fired=dict(sorted(fired.items())) | dict(findings.shadow),
+            fired=dict(sorted(fired.items())) | dict(findings.unshown),
         )
 
     def _given_out(self, date: str) -> pa.RecordBatchReader:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -15,31 +15,36 @@ from oborona.eventlog.batch.rows import rule_lists
 from oborona.eventlog.batch.run import COUNTS, KEYS
 from oborona.eventlog.batch.store import OTHERS, SHADOW
 from oborona.eventlog.daily.verdict import (
+    FRAUD_PERSON,
     FraudPerson,
     fraud_persons,
     is_caught,
     meanings,
     names_in,
     offending,
+    suppressed_counts,
 )
 from oborona.eventlog.engines.engine import EventEngine
 from oborona.eventlog.persons.model import PersonModel
 from oborona.eventlog.persons.person_scores import PersonScores
 from oborona.eventlog.policy_rules import EventRules
 from oborona.eventlog.schema import RULES, LogSchema
+from oborona.eventlog.suppression.names import SUPPRESSED, is_quiet, quiet_table, told_apart
+from oborona.eventlog.suppression.quiet_rule import QuietRule
 from oborona.eventlog.tables.arrow_schema import arrow_schema
 from oborona.eventlog.tables.parquet import ROW_GROUP
 from oborona.eventlog.transform import day
-from oborona.eventlog.transform.check import fired_rules
+from oborona.eventlog.transform.check import QUIET, fired_rules
 
 RULE_LISTS: Final = pa.list_(pa.string())
+_EVER: Final = (float("-inf"), float("inf"))
 
 
 class DayFindings(NamedTuple):
     """What all rows of a day say together."""
 
     persons: list[FraudPerson]  # who were caught, by their hashes
-    shadow: Mapping[str, int]  # rows that rules in shadow mode would mark, as `status` names them
+    unshown: Mapping[str, int]  # rows that rules in shadow mode, or suppressed, would mark
     scores: pa.Table | None  # what a model says of persons; None = there is none
 
 
@@ -70,6 +75,7 @@ class JudgedDay:
         rules: EventRules,
         thresholds: Mapping[str, float],
         model: PersonModel | None,
+        suppressed: Sequence[QuietRule] = (),
         *,
         afresh: bool = False,
     ) -> DayFindings:
@@ -80,6 +86,7 @@ class JudgedDay:
             rules: of the policy, over whole days.
             thresholds: by event; `OTHERS`.
             model: of persons; None = there is none.
+            suppressed: what is not held against whom on this day.
             afresh: rows have what these rules say alone, whatever they were given out with.
 
         Raises:
@@ -97,6 +104,7 @@ class JudgedDay:
             rules = self._scores.heeding(rules, scores)
         known = dict(thresholds)
         threshold = known.pop(OTHERS)
+        quiet = quiet_table(suppressed, [_EVER])
         fired = fired_rules(
             day.one_table(placed),
             engine.table("no_keys", KEYS.empty_table()),
@@ -105,6 +113,7 @@ class JudgedDay:
             threshold,
             rules,
             engine.table("no_day", arrow_schema(self._schema).empty_table()),
+            engine.table("suppressed", quiet) if quiet.num_rows else None,
         )
         engine.write(day.judged_rows(placed, fired), self._judged)
         judged = engine.files("day_judged", [self._judged], self.columns)
@@ -115,6 +124,11 @@ class JudgedDay:
             for one in engine.collect(day.marked_persons(judged, offences)).to_pylist()
             if is_caught(one["events"], one["marked"], self._schema.fraud)
         ]
+        names = dict(
+            zip(*(quiet.column(one).to_pylist() for one in ("person", QUIET)), strict=True)
+        )
+        spared = [one for one in counts if is_quiet(FRAUD_PERSON, names.get(one["person"], ""))]
+        counts = [one for one in counts if not is_quiet(FRAUD_PERSON, names.get(one["person"], ""))]
         caught = engine.table(
             "day_caught",
             pa.table({"person": pa.array([one["person"] for one in counts], pa.int64())}),
@@ -124,9 +138,12 @@ class JudgedDay:
         engine.write(day.final_rows(placed, judged, caught, meant), self._final)
         shadow = Counter[str]()
         for kind in kinds:
-            for name in names_in(kind["names_shadow"]):
+            for name in names_in(told_apart(kind["names_shadow"], kind[QUIET])[0]):
                 shadow[f"{name}{SHADOW}"] += kind["rows"]
-        return DayFindings(fraud_persons(counts, found), dict(sorted(shadow.items())), scores)
+        gone = suppressed_counts(kinds)
+        gone[FRAUD_PERSON] += sum(one["events"] for one in spared)
+        unshown = shadow | Counter({f"{name}{SUPPRESSED}": rows for name, rows in (+gone).items()})
+        return DayFindings(fraud_persons(counts, found), dict(sorted(unshown.items())), scores)
 
     def final(self) -> ir.Table:
         """Return the judged rows as a table of the engine: those of `transform.day.final_rows`."""

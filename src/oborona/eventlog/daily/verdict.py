@@ -4,6 +4,7 @@ person; and which persons are caught.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
@@ -12,7 +13,9 @@ import pyarrow as pa
 
 from oborona.eventlog.rules.compile import BETWEEN
 from oborona.eventlog.schema import FraudLine
-from oborona.eventlog.transform.check import DUPLICATE
+from oborona.eventlog.suppression.names import is_quiet, told_apart
+from oborona.eventlog.transform.check import DUPLICATE, QUIET
+from oborona.eventlog.transform.day import KINDS
 
 FRAUD_PERSON: Final = "FRAUD_PERSON"
 """The name on all rows of a day of a person who was caught in it."""
@@ -22,6 +25,7 @@ MEANINGS: Final = pa.schema(
     [
         ("names_before", pa.string()),
         ("names_found", pa.string()),
+        (QUIET, pa.string()),
         ("caught", pa.bool_()),
         ("names_after", pa.string()),
     ]
@@ -42,54 +46,62 @@ def names_in(text: str) -> list[str]:
     return text.split(BETWEEN)[1:]
 
 
-def names_after(before: str, found: str, *, caught: bool) -> str:
+def names_after(before: str, found: str, quiet: str = "", *, caught: bool) -> str:
     """Return the names of a row after the pass: what was given out stays, new names come behind.
 
     Args:
         before: names that it was given out with.
         found: those that fire on it in the light of the whole day.
+        quiet: those that are not held against its person (`suppression.names`).
         caught: its person was.
     """
     had = names_in(before)
-    now = [*names_in(found), *((FRAUD_PERSON,) * caught)]
+    now = [*names_in(told_apart(found, quiet)[0]), *((FRAUD_PERSON,) * caught)]
     return before + "".join(BETWEEN + name for name in now if name not in had)
 
 
-def offences(before: str, found: str) -> frozenset[str]:
-    """Return the names on a row that speak against its person."""
-    return frozenset((*names_in(before), *names_in(found))) - _NO_OFFENCE
+def offences(before: str, found: str, quiet: str = "") -> frozenset[str]:
+    """Return the names on a row that speak against its person; arguments as of `names_after`."""
+    names = frozenset((*names_in(before), *names_in(found))) - _NO_OFFENCE
+    return frozenset(name for name in names if not is_quiet(name, quiet))
 
 
 def offending(kinds: Iterable[Mapping[str, Any]]) -> pa.Table:
-    """Return the `before` and `found` that speak against a person, of `day.kinds_of_rows`."""
-    schema = pa.schema([("names_before", pa.string()), ("names_found", pa.string())])
-    pairs = {(kind["names_before"], kind["names_found"]) for kind in kinds}
-    told = [
-        {"names_before": before, "names_found": found}
-        for before, found in sorted(pairs)
-        if offences(before, found)
-    ]
-    return pa.Table.from_pylist(told, schema=schema)
+    """Return the kinds of `day.kinds_of_rows` that speak against a person."""
+    told = [dict(zip(KINDS, kind, strict=True)) for kind in _kinds(kinds) if offences(*kind)]
+    return pa.Table.from_pylist(told, pa.schema([(name, pa.string()) for name in KINDS]))
 
 
 def meanings(kinds: Iterable[Mapping[str, Any]]) -> pa.Table:
-    """Return what follows from each `before` and `found` of `day.kinds_of_rows`, for a person who
-    was caught and for one who was not.
+    """Return what follows from each kind of `day.kinds_of_rows`, for a person who was caught and
+    for one who was not.
     """
-    pairs = {(kind["names_before"], kind["names_found"]) for kind in kinds}
     return pa.Table.from_pylist(
         [
             {
-                "names_before": before,
-                "names_found": found,
+                **dict(zip(KINDS, kind, strict=True)),
                 "caught": caught,
-                "names_after": names_after(before, found, caught=caught),
+                "names_after": names_after(*kind, caught=caught),
             }
-            for before, found in sorted(pairs)
+            for kind in _kinds(kinds)
             for caught in (False, True)
         ],
         schema=MEANINGS,
     )
+
+
+def suppressed_counts(kinds: Iterable[Mapping[str, Any]]) -> Counter[str]:
+    """Return how many rows each rule would have marked, were it not suppressed for their person.
+
+    Args:
+        kinds: of `day.kinds_of_rows`.
+    """
+    counts = Counter[str]()
+    for kind in kinds:
+        for column in ("names_found", "names_shadow"):
+            for name in names_in(told_apart(kind[column], kind[QUIET])[1]):
+                counts[name] += kind["rows"]
+    return counts
 
 
 def is_caught(events: int, marked: int, line: FraudLine) -> bool:
@@ -110,13 +122,11 @@ def fraud_persons(
 
     Args:
         counts: `person`, `events`, `marked` of each of them.
-        kinds: `person`, `before`, `found` of their rows.
+        kinds: of `day.kinds_of_persons`.
     """
     names: dict[int, set[str]] = {}
     for kind in kinds:
-        names.setdefault(kind["person"], set()).update(
-            offences(kind["names_before"], kind["names_found"])
-        )
+        names.setdefault(kind["person"], set()).update(offences(*(kind[name] for name in KINDS)))
     return [
         FraudPerson(
             person=one["person"],
@@ -126,3 +136,7 @@ def fraud_persons(
         )
         for one in counts
     ]
+
+
+def _kinds(kinds: Iterable[Mapping[str, Any]]) -> list[tuple[str, ...]]:
+    return sorted({tuple(kind[name] for name in KINDS) for kind in kinds})

@@ -168,7 +168,7 @@ class ErasureBook:
         """Write down that a person is gone, and forget who it was."""
         with self._store.transaction() as db:
             self._less_revised(erasure)
-            for kind in ("fraud_person", "person_word"):
+            for kind in ("fraud_person", "person_word", "suppression"):
                 db.execute(
                     f"DELETE FROM {kind} WHERE log = ? AND person = ?",  # noqa: S608 - names of ours
                     (self._log, erasure.person),

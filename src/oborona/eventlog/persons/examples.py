@@ -5,7 +5,8 @@
             part in
     good    an admin says so; else none of the person's rows is marked by such a rule
 
-Who is neither is left out. So no model is trained on its own outcome.
+Who is neither is left out, and for whom rules were suppressed on the day. So no model is trained
+on its own outcome.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from oborona.eventlog.persons.word_book import PersonWord
 from oborona.eventlog.policy_rules import EventRules
 from oborona.eventlog.rules.compile import columns_named
 from oborona.eventlog.schema import RULES, LogSchema
+from oborona.eventlog.suppression.book import SuppressionBook
 from oborona.eventlog.tables.arrow_schema import arrow_schema
 from oborona.eventlog.tables.delta import DeliveredTable
 from oborona.eventlog.transform import day
@@ -54,6 +56,7 @@ class PersonExamples:
         log: as a policy declares it.
         independent: names of the rules that make labels.
         words: of an admin, by person.
+        suppressions: of the log.
         engine: what computes.
         work: folder of a file that is needed meanwhile.
     """
@@ -64,6 +67,7 @@ class PersonExamples:
         log: RuledLog,
         independent: frozenset[str],
         words: Mapping[int, PersonWord],
+        suppressions: SuppressionBook,
         engine: EventEngine,
         work: Path,
     ) -> None:
@@ -71,6 +75,7 @@ class PersonExamples:
         self._log = log
         self._independent = independent
         self._words = words
+        self._suppressions = suppressions
         self._engine = engine
         self._path = work / "persons.placed.parquet"
 
@@ -90,6 +95,8 @@ class PersonExamples:
         self._engine.write(day.placed_rows(rows, self._engine.dialect), self._path)
         placed = self._engine.files("person_placed", [self._path], columns)
         labels = self._labels(placed.select("person", "names_before"))
+        # nothing is held against them: nobody knows whether they are good
+        labels.update(dict.fromkeys(one.person for one in self._suppressions.in_force_on(date)))
         counted = counted_columns(self._schema, self._log.counted)
         features = self._engine.collect(person_features(placed, self._log, counted))
         width = len(features.column_names) - 1

@@ -27,6 +27,8 @@ from oborona.eventlog.rules.compile import fired_names
 
 DUPLICATE: Final = "DUPLICATE"
 ABNORMAL: Final = "ABNORMAL"
+QUIET: Final = "names_quiet"
+"""The column of names that are not held against the person of a row."""
 EARLIER: Final = ibis.literal(-1, type="int64")
 """The number of all tables that were checked before the batch."""
 
@@ -39,6 +41,7 @@ def fired_rules(
     threshold: float,
     rules: EventRules,
     day: ir.Table,
+    suppressed: ir.Table | None = None,
 ) -> ir.Table:
     """Return the names of the rules that each event fired.
 
@@ -53,20 +56,30 @@ def fired_rules(
         threshold: of all other names.
         rules: of the policy.
         day: the rows of earlier tables, with the columns of the log.
+        suppressed: `table`, `person` and `names_quiet`, each pair once: what is not held against a
+            person (`suppression.names.quiet_table`); None = all is held against everybody.
 
     Returns:
         `place`, `rules` (names with a comma before each; empty = none fired), `shadow` (the same of
-        rules in shadow mode), in order of place.
+        rules in shadow mode), `names_quiet` of the person (empty = none), in order of place. Names
+        that fired are all there, those that are suppressed, too.
     """
     facts = known_facts(events, keys, counts, thresholds, threshold, rules, day)
     columns = {name: f"fired_{number}" for number, name in enumerate(rules.columns)}
     conditions = {columns[name]: condition for name, condition in rules.columns.items()}
+    quiet: ir.StringValue = ibis.literal("")
+    if suppressed is not None:
+        joined = facts.left_join(suppressed, ["table", "person"])
+        facts = joined.select(facts, QUIET)
+        quiet = facts[QUIET].fill_null("")
+    conditions[QUIET] = lambda _: quiet
     flagged = facts.select("place", "duplicate", "abnormal", **conditions).view()
     system = {DUPLICATE: flagged.duplicate, ABNORMAL: flagged.abnormal}
     return flagged.select(
         "place",
         rules=fired_names(system | {name: flagged[columns[name]] for name in rules.live}),
         shadow=fired_names({name: flagged[columns[name]] for name in rules.shadow}),
+        **{QUIET: flagged[QUIET]},
     ).order_by("place")
 
 

@@ -16,8 +16,10 @@ from oborona.eventlog.rules.columns import whole_micros
 from oborona.eventlog.rules.compile import BETWEEN
 from oborona.eventlog.schema import RULES
 from oborona.eventlog.slots import DAY_S
-from oborona.eventlog.transform.check import DUPLICATE
+from oborona.eventlog.transform.check import DUPLICATE, QUIET
 
+KINDS: Final = ("names_before", "names_found", QUIET)
+"""What the rules of a row follow from, beside whether its person was caught."""
 ONE_TABLE: Final = 0
 """The number and the slot of the table that a day is taken for."""
 
@@ -70,16 +72,19 @@ def judged_rows(rows: ir.Table, fired: ir.Table) -> ir.Table:
         fired: of `check.fired_rules` over them.
 
     Returns:
-        `place`, `person`, `names_before`, `names_found`, `names_shadow`: names as texts.
+        `place`, `person`, `names_before`, `names_found`, `names_shadow`, `names_quiet`: names as
+        texts.
     """
     now = fired.rename(of_place="place", names_found="rules", names_shadow="shadow").view()
     joined = rows.inner_join(now, rows.place == now.of_place)
-    return joined.select("place", "person", "names_before", "names_found", "names_shadow")
+    return joined.select("place", "person", *KINDS, "names_shadow")
 
 
 def kinds_of_rows(judged: ir.Table) -> ir.Table:
-    """Return `names_before`, `names_found`, `names_shadow` that rows have together, and `rows`."""
-    return judged.group_by("names_before", "names_found", "names_shadow").agg(rows=judged.count())
+    """Return `names_before`, `names_found`, `names_quiet`, `names_shadow` that rows have together,
+    and `rows`.
+    """
+    return judged.group_by(*KINDS, "names_shadow").agg(rows=judged.count())
 
 
 def marked_persons(judged: ir.Table, counted: ir.Table) -> ir.Table:
@@ -87,26 +92,25 @@ def marked_persons(judged: ir.Table, counted: ir.Table) -> ir.Table:
 
     Args:
         judged: of `judged_rows`.
-        counted: `names_before`, `names_found` of rows that speak against their person.
+        counted: `names_before`, `names_found`, `names_quiet` of rows that speak against their
+            person.
 
     Returns:
         `person`, `events`, `marked`, in order of person.
     """
     known = judged.filter(judged.person.notnull())
-    marked = known.semi_join(counted, ["names_before", "names_found"])
+    marked = known.semi_join(counted, KINDS)
     marked = marked.group_by("person").agg(marked=marked.count())
     events = known.semi_join(marked, "person").group_by("person").agg(events=ibis._.count())
     return events.inner_join(marked, "person").order_by("person")
 
 
 def kinds_of_persons(judged: ir.Table, persons: ir.Table) -> ir.Table:
-    """Return which names the rows of some persons have: `person`, `names_before`, `names_found`."""
-    some = judged.semi_join(persons, "person")
-    return (
-        some.select("person", "names_before", "names_found")
-        .distinct()
-        .order_by("person", "names_before", "names_found")
-    )
+    """Return which names the rows of some persons have: `person`, `names_before`, `names_found`,
+    `names_quiet`.
+    """
+    some = judged.semi_join(persons, "person").select("person", *KINDS)
+    return some.distinct().order_by("person", *KINDS)
 
 
 def names_of_persons(rows: ir.Table) -> ir.Table:
@@ -122,7 +126,8 @@ def final_rows(rows: ir.Table, judged: ir.Table, persons: ir.Table, meanings: ir
         rows: of `placed_rows`.
         judged: of `judged_rows` over them.
         persons: `person` of those who were caught.
-        meanings: `names_before`, `names_found`, `caught`, and `names_after`, which follows.
+        meanings: `names_before`, `names_found`, `names_quiet`, `caught`, and `names_after`, which
+            follows.
 
     Returns:
         The columns of the log, `names_before` and `names_after`, in order of their places.
@@ -130,8 +135,8 @@ def final_rows(rows: ir.Table, judged: ir.Table, persons: ir.Table, meanings: ir
     named = persons.select(of_person="person").mutate(known=ibis.literal(value=True))
     who = judged.left_join(named, judged.person == named.of_person)
     known = who.known.fill_null(False)
-    told = who.select("names_before", "names_found", caught=known, of_place=who.place).view()
-    meant = told.inner_join(meanings, ["names_before", "names_found", "caught"])
+    told = who.select(*KINDS, caught=known, of_place=who.place).view()
+    meant = told.inner_join(meanings, [*KINDS, "caught"])
     meant = meant.select("of_place", "names_after").view()
     joined = rows.inner_join(meant, rows.place == meant.of_place)
     return joined.order_by("place").drop("place", "of_place", "moment")
