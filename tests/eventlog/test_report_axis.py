@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from oborona.eventlog.report.axis import (
@@ -16,6 +16,8 @@ from oborona.eventlog.report.axis import (
 from oborona.eventlog.report.span import span_of
 
 
+@example(5e-324, 0.0)
+@example(2.3e-308, 1.0)
 @given(st.one_of(st.floats(0, 1e15), st.integers(0, 2**63)), st.floats(0, 1))
 def test_each_value_stands_on_its_axis(top: float, part: float) -> None:
     for axis in (count_axis(top), share_axis(top / 1e15), time_axis([top * part, top])):

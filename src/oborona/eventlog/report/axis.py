@@ -24,6 +24,7 @@ _STEPS: Final = (
     6 * HOUR_S,
     *(n * DAY_S for n in (1, 2, 4, 7, 14, 28, 56, 112)),
 )
+_LEAST_STEP: Final = 1e-9
 
 
 class ChartAxis(NamedTuple):
@@ -85,7 +86,7 @@ def _name(time: int, step: int) -> str:
 
 def _step(least: float) -> float:
     """Return the next of 1, 2, 5, 10, 20, 50 and so on."""
-    if least <= 0:
+    if least < _LEAST_STEP:  # every axis has a larger one of its own
         return 0.0
     unit = 10.0 ** math.floor(math.log10(least))
     return next(part * unit for part in (1, 2, 5, 10, 20) if part * unit >= least * 0.999)
