@@ -35,6 +35,25 @@ def readers_are_let_in(machine: Machine) -> None:
     machine.run(f"! {as_nobody.format('analysts', f'{_STATE}/feedback/checked/stream/5min/*')}")
 
 
+def logs_of_others_are_taken(machine: Machine) -> None:
+    """Do what the page says of logs of others: a dropped file, and events by HTTP."""
+    (declared,) = files(PAGE, "Take logs of others")
+    path = "/etc/oborona/eventlog.d/clicks.toml"
+    machine.run(f"mkdir -p $(dirname {path}); cat > {path} <<'END'\n{declared}END")
+    follow(machine, "Take logs of others", PAGE)
+    machine.run(
+        'echo \'{"click": "7", "at": "2026-11-23T10:05:00", "action": "click", "user": "4711"}\''
+        " > /srv/clicks/.one && mv /srv/clicks/.one /srv/clicks/2026-11-23T10:05.jsonl"
+    )
+    eventually(machine, f"ls {_STATE}/clicks/checked/stream/5min/2026-11-23T10:05.parquet")
+    (door,) = files(PAGE, "Send events over HTTP")
+    machine.run(f"cat >> /etc/oborona/oborona.toml <<'END'\n{door}END")
+    machine.run("apt-get -qq install -y --no-install-recommends curl")
+    said = follow(machine, "Send events over HTTP", PAGE)
+    assert '"taken": 1' in said or '"taken":1' in said
+    assert machine.run("ls /var/lib/oborona/eventlog.received/clicks")
+
+
 def test_its_page_is_followed_and_an_upgrade_keeps_it(machine: Machine) -> None:
     follow(machine, "Install its packages", PAGE)
     # the past of an hour: that of a day takes some minutes to be checked
@@ -50,6 +69,7 @@ def test_its_page_is_followed_and_an_upgrade_keeps_it(machine: Machine) -> None:
     assert logs["feedback"]["checked"] > 0
     assert "FAIL" not in machine.run("oborona doctor")
     readers_are_let_in(machine)
+    logs_of_others_are_taken(machine)
     said = machine.run("cd /root && oborona eventlog report && ls -l /root/eventlog.html")
     assert "eventlog.html" in said
     assert "has no delivered day" in machine.ask(
