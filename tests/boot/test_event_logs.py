@@ -47,7 +47,10 @@ def logs_of_others_are_taken(machine: Machine) -> None:
     )
     eventually(machine, f"ls {_STATE}/clicks/checked/stream/5min/2026-11-23T10:05.parquet")
     (door,) = files(PAGE, "Send events over HTTP")
-    machine.run(f"cat >> /etc/oborona/oborona.toml <<'END'\n{door}END")
+    settings = door.partition("\n")[2]  # its table is in the file that was installed
+    machine.run(
+        f"sed -i '/^\\[doors.http\\]/r /dev/stdin' /etc/oborona/oborona.toml <<'END'\n{settings}END"
+    )
     machine.run("apt-get -qq install -y --no-install-recommends curl")
     said = follow(machine, "Send events over HTTP", PAGE)
     assert '"taken": 1' in said or '"taken":1' in said
