@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
+from itertools import count
 from typing import Any
 
-from oborona.ident import JournalIdGenerator
+from oborona.ident import first_id_at
 from oborona.journal.refusal import Refusal, Told
 from oborona.types import Action, RuleHit, Stage
 from tests.journal.entries import NOON
 
-_numbers = JournalIdGenerator(254)
+_numbers = count(1)  # in order of time whichever test came before, as a generator's are not
 
 
 def make_refusal(**changes: Any) -> Refusal:
     """Return a usual refusal, with a new reference for its time unless one is given."""
     when = changes.get("time", NOON)
     usual: dict[str, Any] = {
-        "id": _numbers.next(when),
+        "id": first_id_at(when) + next(_numbers),
         "time": when,
         "stage": Stage.CONNECT,
         "told": Told.RECIPIENT,
