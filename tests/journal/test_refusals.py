@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from oborona.errors import StoreError
-from oborona.ident import JournalIdGenerator, to_text
+from oborona.ident import JournalIdGenerator, first_id_at, to_text
 from oborona.journal import schema
 from oborona.journal.journal import BATCH_ROWS, JournalWriter
 from oborona.journal.queries import JournalReader
@@ -215,13 +215,13 @@ async def test_a_search_finds_refusals_between_messages_one_for_those_counted_to
     path: Path,
 ) -> None:
     async with await JournalWriter.open(path) as journal:
-        first = make_entry(time=NOON - 5)
+        first = make_entry(id=first_id_at(NOON - 5), time=NOON - 5)
         journal.append(first)
         told = [
             journal.take(make_refusal(sender=f"s{n}@a.example", client_ip=f"203.0.113.{n}"))
             for n in range(9)
         ]
-        last = make_entry(time=NOON + 5, verdict=Action.REJECT)
+        last = make_entry(id=first_id_at(NOON + 5), time=NOON + 5, verdict=Action.REJECT)
         journal.append(last)
         await journal.flush()
     assert [hit.id for hit in found(path, "")] == [
