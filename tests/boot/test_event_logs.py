@@ -51,7 +51,7 @@ def logs_of_others_are_taken(machine: Machine) -> None:
     machine.run(
         f"sed -i '/^\\[doors.http\\]/r /dev/stdin' /etc/oborona/oborona.toml <<'END'\n{settings}END"
     )
-    machine.run("apt-get -qq install -y --no-install-recommends curl")
+    machine.run("apt-get -qq update; apt-get -qq install -y --no-install-recommends curl")
     said = follow(machine, "Send events over HTTP", PAGE)
     assert '"taken": 1' in said or '"taken":1' in said
     assert machine.run("ls /var/lib/oborona/eventlog.received/clicks")
