@@ -46,6 +46,15 @@ def logs_of_others_are_taken(machine: Machine) -> None:
         " > /srv/clicks/.one && mv /srv/clicks/.one /srv/clicks/2026-11-23T10:05.jsonl"
     )
     eventually(machine, f"ls {_STATE}/clicks/checked/stream/5min/2026-11-23T10:05.parquet")
+    days = f"{_STATE}/clicks/checked/1d/date=2026-11-23"
+    eventually(machine, f"ls {days}/*.parquet")
+    assert "was asked to go over 2026-11-23" in machine.run(
+        "oborona eventlog pass clicks --day 2026-11-23"
+    )
+    eventually(machine, f"ls {_STATE}/clicks/fraud_persons/2026-11-23.parquet")
+    said = machine.run("oborona eventlog backfill clicks trial --since 2026-11-23")
+    assert "clicks 2026-11-23: 1 rows, 0 would have other rules" in said
+    machine.run(f"ls {_STATE}/clicks/side/trial/2026-11-23.parquet")
     (door,) = files(PAGE, "Send events over HTTP")
     settings = door.partition("\n")[2]  # its table is in the file that was installed
     machine.run(
@@ -61,7 +70,7 @@ def test_its_page_is_followed_and_an_upgrade_keeps_it(machine: Machine) -> None:
     follow(machine, "Install its packages", PAGE)
     # the past of an hour: that of a day takes some minutes to be checked
     machine.run(
-        "sed -i '/^\\[eventlog\\]/a enabled = true\\nback_hours = 1' /etc/oborona/oborona.toml"
+        "sed -i '/^\\[eventlog\\]/a enabled = true\\nback_hours = 1\\nready_minutes = 0' /etc/oborona/oborona.toml"
     )
     print(follow(machine, "Switch it on", PAGE))
     eventually(machine, "oborona eventlog status | grep -q 'runs (pid'")
