@@ -1,9 +1,9 @@
 """Searches the journal, newest first.
 
 The verdicts are read backwards by their ids, which are in order of time, until enough are found, so
-a search for today's mail reads only today's.  Only a queue id, a Message-ID and an id have an
-index.  An index of words would cost every message more than its verdict does; a search, some
-hundred times a day, may take half a second.
+a search for today's mail reads only today's.  A queue id, a Message-ID and an id have an index in
+the journal.  Of other words the search files (`journal.words`) tell which stretches may have them;
+every message that is shown was compared with the question itself.
 
 The journal has every message that was judged whole.  Messages refused at connect, MAIL FROM or RCPT
 TO are in the log alone.
@@ -12,7 +12,8 @@ TO are in the log alone.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from functools import lru_cache
 from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
 from pathlib import Path
@@ -20,13 +21,18 @@ from typing import Any, Final, Self
 
 import msgspec
 
-from oborona import ident, sqlite_file
+from oborona import ident, sqlite_file, state_files
 from oborona.journal import schema
-from oborona.journal.query import VERDICTS, JournalQuery, QueryField, QueryTerm
+from oborona.journal.query import VERDICTS, JournalQuery, QueryField, QueryTerm, parse_id
 from oborona.journal.texts import from_json, message_key, unpack_text
+from oborona.journal.words.reader import JournalStretch, SearchReader
 from oborona.types import Action, RuleHit, RuleMode
 
 REASONS: Final = 2  # that a row shows
+FIRST_ROWS: Final = 256  # read at once, where all are to be read: some milliseconds, then more
+MOST_ROWS: Final = 4096
+_PLACE: Final = "SELECT id FROM verdict WHERE id > ? AND id <= ? ORDER BY id DESC LIMIT 1 OFFSET ?"
+_INDEXED: Final = (QueryField.QUEUE, QueryField.ID, QueryField.MESSAGE)
 COLUMNS: Final = (
     "id, time, verdict, score, line, decided_by, queue_id, message_id, client_ip, helo, sender, "
     "header_from, recipients, login,"
@@ -35,7 +41,6 @@ COLUMNS: Final = (
 _RULES: Final = msgspec.json.Decoder(tuple[RuleHit, ...])
 _TEXTS: Final = msgspec.json.Decoder(tuple[str, ...])
 _RULE_NAME: Final = re.compile(r"[A-Z][A-Z0-9_]*\*?")
-_SIGNED: Final = re.compile(r"([0-9A-Za-z]{13})(?:\.[0-9A-Za-z]*)?")
 _IN_TEXT: Final = {
     QueryField.FROM: ("sender", "header_from"),
     QueryField.TO: ("recipients",),
@@ -56,6 +61,14 @@ _ANYWHERE: Final = (
         "queue_id",
         "message_id",
     ),
+)
+
+# A fact of the evidence, whose values stand in the order of a list of names.
+_LIST_SQL: Final = (
+    "EXISTS (SELECT 1 FROM evidence e JOIN names n ON n.id = e.shape JOIN json_each("
+    "CASE WHEN json_valid(n.names) THEN n.names ELSE '[]' END) k ON k.value = 'list_id' "
+    "WHERE e.id = verdict.id AND e.facts LIKE ? ESCAPE '\\' AND CASE WHEN typeof(e.facts) = 'text' "
+    "AND json_valid(e.facts) THEN json_extract(e.facts, '$[' || k.key || ']') LIKE ? ESCAPE '\\' END)"
 )
 
 Condition = tuple[str, list[object]]
@@ -94,17 +107,23 @@ class JournalSearch:
     """The journal, open for searching; to be used by one thread, and closed.
 
     Args:
-        path: the journal.
+        path: the journal; its search files lie beside it.
+        clock: seconds, for how long a search takes.
 
     Raises:
         StoreError: there is none, or it can't be read; methods raise it too.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, *, clock: Callable[[], float] = time.monotonic) -> None:
         self._path = path
         self._db = schema.open_reader(path)
         self._db.create_function("folded", 1, _folded, deterministic=True)
         self._db.create_function("within", 2, _within, deterministic=True)
+        self._db.create_function("begins", 2, _begins, deterministic=True)
+        self._db.create_function("in_domain", 2, _in_domain, deterministic=True)
+        self._words = SearchReader(path.with_name(state_files.SEARCH), self._db)
+        self._clock = clock
+        self._reached: int | None = None
 
     def __enter__(self) -> Self:
         return self
@@ -112,22 +131,79 @@ class JournalSearch:
     def __exit__(self, *_: object) -> None:
         self._db.close()
 
-    def find(self, query: JournalQuery, most: int) -> Iterator[SearchHit]:
+    @property
+    def reached(self) -> int | None:
+        """The id below which the last search is to go on.
+
+        None = it came to its end, or found as many as were wanted.
+        """
+        return self._reached
+
+    @property
+    def missing(self) -> list[str]:
+        """Days that the last search has read whole, since their search file is missing or damaged,
+        as 2026-11-23.
+        """
+        return self._words.missing
+
+    def find(
+        self, query: JournalQuery, most: int, *, within_s: float | None = None
+    ) -> Iterator[SearchHit]:
         """Yield messages as they are found, newest first; a row that is damaged is passed over.
 
         Args:
             query: what to find.
             most: messages.
+            within_s: seconds after which it ends, and `reached` says where; None = never.
         """
+        self._reached = None
+        return self._messages(query, most, within_s)
+
+    def _messages(
+        self, query: JournalQuery, most: int, within_s: float | None
+    ) -> Iterator[SearchHit]:
         where, values = condition(query)
-        sql = f"SELECT {COLUMNS} FROM verdict WHERE {where} ORDER BY id DESC LIMIT ?"  # noqa: S608 - made of names of ours
+        sql = f"SELECT {COLUMNS} FROM verdict WHERE {where} AND id > ? AND id <= ? ORDER BY id DESC"  # noqa: S608 - made of names of ours
+        ends = self._clock() + within_s if within_s is not None else None
+        number = 0
         try:
-            for row in self._db.execute(sql, (*values, most)):
-                entry = _search_hit(row)
-                if entry is not None:
-                    yield entry
+            for stretch in self._stretches(query, ends):
+                for row in self._db.execute(sql, (*values, stretch.after, stretch.last)):
+                    entry = _search_hit(row)
+                    if entry is not None:
+                        yield entry
+                        number += 1
+                        if number >= most:
+                            return
         except sqlite_file.ERRORS as error:
             raise schema.classify_error(error, self._path) from error
+
+    def _stretches(self, query: JournalQuery, ends: float | None) -> Iterator[JournalStretch]:
+        """Yield stretches of the journal that may have what is asked for, each read in an instant,
+        until it is time to end.
+        """
+        first = -1 if query.since is None else ident.first_id_at(query.since) - 1
+        last = ident.HIGHEST if query.until is None else ident.first_id_at(query.until) - 1
+        if query.before is not None:
+            last = min(last, query.before - 1)
+        if any(term.field in _INDEXED and not term.negated for term in query.terms):
+            yield JournalStretch(first, last, short=True)
+            return
+        rows = FIRST_ROWS
+        for stretch in self._words.stretches(query, first, last):
+            below = stretch.last
+            while below > stretch.after:
+                after = stretch.after if stretch.short else self._after(stretch, below, rows)
+                yield JournalStretch(after, below)
+                below, rows = after, min(2 * rows, MOST_ROWS)
+                if ends is not None and self._clock() >= ends and below > first:
+                    self._reached = below + 1
+                    return
+
+    def _after(self, stretch: JournalStretch, below: int, rows: int) -> int:
+        """Return where some rows of a stretch begin."""
+        found = self._db.execute(_PLACE, (stretch.after, below, rows)).fetchone()
+        return stretch.after if found is None else int(found[0])
 
     def oldest(self) -> float | None:
         """Return when the oldest message came that the journal has, Unix seconds.
@@ -151,9 +227,15 @@ def condition(query: JournalQuery) -> Condition:
     if query.until is not None:
         parts.append("id < ?")
         values.append(ident.first_id_at(query.until))
+    if query.before is not None:
+        parts.append("id < ?")
+        values.append(query.before)
     for bound in query.bounds:
         parts.append(f"score {bound.sign} ?")
         values.append(bound.score)
+    for size in query.sizes:
+        parts.append(f"size {size.sign} ?")
+        values.append(size.octets)
     for term in query.terms:
         sql, arguments = _of_term(term)
         parts.append(f"NOT ifnull(({sql}), 0)" if term.negated else f"({sql})")
@@ -170,6 +252,10 @@ def _of_term(term: QueryTerm) -> Condition:
             if "/" in text:
                 return "client_ip LIKE ? AND within(client_ip, ?)", [_roughly(text), text]
             return "client_ip LIKE ? ESCAPE '\\'", [f"{_escaped(text)}%"]
+        case QueryField.DOMAIN:
+            return _domain(text)
+        case QueryField.LIST:
+            return _LIST_SQL, [f"%{_escaped(text)}%", f"%{_escaped(text)}%"]
         case QueryField.RULE:
             return _rule(text)
         case QueryField.VERDICT:
@@ -179,7 +265,7 @@ def _of_term(term: QueryTerm) -> Condition:
         case QueryField.QUEUE:
             return "queue_id = ?", [text]
         case QueryField.ID:
-            number = _number(text)
+            number = parse_id(text)
             return ("0", []) if number is None else ("id = ?", [number])
         case QueryField.MESSAGE:
             return _message(text)
@@ -195,7 +281,7 @@ def _anywhere(text: str) -> Condition:
         more.append(_rule(text))
     if action := VERDICTS.get(text.lower()):
         more.append(("verdict = ?", [action.value]))
-    number = _number(text)
+    number = parse_id(text)
     if number is not None:
         more.append(("id = ?", [number]))
     for expression, arguments in more:
@@ -210,12 +296,25 @@ def _contain(columns: tuple[str, ...], text: str) -> Condition:
     SQLite's LIKE knows capitals of ASCII alone; others are folded in Python, at ten times the
     price.
     """
+    if len(text) > 1 and text.endswith("*"):
+        stem = text[:-1]
+        sql, values = _contain(columns, stem)
+        begins = " OR ".join(f"begins({column}, ?)" for column in columns)
+        return f"({sql}) AND ({begins})", [*values, *[stem.casefold()] * len(columns)]
     if text.isascii():
         sql = " OR ".join(f"{column} LIKE ? ESCAPE '\\'" for column in columns)
-        values: list[object] = [f"%{_escaped(text)}%"] * len(columns)
+        values = [f"%{_escaped(text)}%"] * len(columns)
         return sql, values
     sql = " OR ".join(f"instr(folded({column}), ?)" for column in columns)
     return sql, [text.casefold()] * len(columns)
+
+
+def _domain(text: str) -> Condition:
+    """A domain, or one below it, of the sender, of From or of a recipient."""
+    columns = ("sender", "header_from", "recipients")
+    sql, values = _contain(columns, text.removesuffix("*"))
+    there = " OR ".join(f"in_domain({column}, ?)" for column in columns)
+    return f"({sql}) AND ({there})", [*values, *[text.casefold()] * len(columns)]
 
 
 def _rule(text: str) -> Condition:
@@ -230,12 +329,6 @@ def _message(text: str) -> Condition:
     bare = text.strip("<>")
     forms = [bare, f"<{bare}>"]
     return "message_key IN (?, ?) AND message_id IN (?, ?)", [*map(message_key, forms), *forms]
-
-
-def _number(text: str) -> int | None:
-    """Return the id that a word names: bare, or signed as X-Mras-Id has it."""
-    match = _SIGNED.fullmatch(text)
-    return None if match is None else ident.from_text(match[1])
 
 
 def _escaped(text: str) -> str:
@@ -260,7 +353,30 @@ def _roughly(network: str) -> str:
     address, _, bits = network.partition("/")
     if ":" in address:
         return "%:%"
-    return ".".join((*address.split(".")[: int(bits) // 8], "%"))
+    whole = address.split(".")[: int(bits) // 8]
+    return address if len(whole) == 4 else ".".join((*whole, "%"))
+
+
+def _begins(stored: Any, stem: str) -> bool:
+    """Tell whether a word of a text begins so."""
+    return _begin(stem).search(_folded(stored)) is not None
+
+
+@lru_cache(maxsize=64)
+def _begin(stem: str) -> re.Pattern[str]:
+    first = r"(?<![^\W_])" if stem[0].isalnum() else ""
+    return re.compile(first + re.escape(stem))
+
+
+def _in_domain(stored: Any, domain: str) -> bool:
+    return _of_domain(domain).search(_folded(stored)) is not None
+
+
+@lru_cache(maxsize=64)
+def _of_domain(domain: str) -> re.Pattern[str]:
+    stem = domain.removesuffix("*")
+    end = "" if stem != domain else r"(?![\w.-])"
+    return re.compile(rf"@(?:[^\s@<>\"]*\.)?{re.escape(stem)}{end}")
 
 
 @lru_cache(maxsize=8)
