@@ -1,7 +1,7 @@
 """What search files cost the keeper, and what a search costs with them and without.
 
     python benchmarks/search.py                    a million messages of a day, some minutes, 1 GB
-    python benchmarks/search.py --rows 10000000 --days 14     an hour, 8 GB
+    python benchmarks/search.py --copies 10        ten such days, of one that is drawn; 10 GB
 
 Fills a made-up journal (`benchmarks/search_journal.py`), has its search files made, and asks for
 the first page of 20.  Prints JSON lines: CPU microseconds and octets a message of the files, made
@@ -29,9 +29,11 @@ from typing import Any, Final
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from benchmarks.search_journal import SearchedMail, fill
-from oborona import state_files
+from oborona import ident, state_files
+from oborona.journal import rows
 from oborona.journal.query import parse_query
 from oborona.journal.search import JournalSearch
+from oborona.journal.words.day_file import day_of, day_path, first_of
 from oborona.journal.words.writer import SearchWriter
 
 START: Final = 1_795_132_800.0  # a midnight, UTC
@@ -91,6 +93,8 @@ def main(asked: argparse.Namespace) -> None:
             cpu_us=round(1e6 * spent / asked.rows, 1),
             octets=round(octets / asked.rows),
         )
+        for number in range(1, asked.copies):
+            copy_day(path, folder, number)
         ask(path, folder)
 
 
@@ -118,13 +122,31 @@ def follow(folder: Path, path: Path, asked: argparse.Namespace, rate: float) -> 
     }
 
 
+def copy_day(path: Path, folder: Path, number: int) -> None:
+    """Have the messages of the first day come on a later one, too, with ids of their own."""
+    first = day_of(ident.first_id_at(START))
+    shift, end = first_of(first + number) - first_of(first), first_of(first + 1)
+    columns = rows.VERDICT_COLUMNS.partition(", ")[2]
+    with closing(sqlite3.connect(path)) as db, db:
+        db.execute(
+            f"INSERT INTO verdict (id, {columns}) SELECT id + ?, {columns} FROM verdict "  # noqa: S608 - names of ours
+            "WHERE id < ?",
+            (shift, end),
+        )
+        db.execute("UPDATE tally SET rows = (SELECT count(*) FROM verdict)")
+    later = day_path(folder, first + number)
+    shutil.copy(day_path(folder, first), later)
+    with closing(sqlite3.connect(later)) as db, db:
+        db.execute("UPDATE block SET last = last + ? ", (shift,))
+
+
 def ask(path: Path, folder: Path) -> None:
     """Ask, and print what it costs."""
     drawn = random.Random(2)  # noqa: S311 - for drawing alone
     with closing(sqlite3.connect(path)) as db:
         db.row_factory = sqlite3.Row
         low, high = db.execute("SELECT min(id), max(id) FROM verdict").fetchone()
-        rows = [
+        drawn_rows = [
             dict(
                 db.execute(
                     "SELECT * FROM verdict WHERE id >= ? LIMIT 1", (drawn.randint(low, high),)
@@ -132,7 +154,7 @@ def ask(path: Path, folder: Path) -> None:
             )
             for _ in range(DRAWN)
         ]
-    kinds = [questions(row) for row in rows]
+    kinds = [questions(row) for row in drawn_rows]
     for kind in kinds[0]:
         texts = list(dict.fromkeys(one[kind] for one in kinds))
         line = dict[str, Any](question=kind)
@@ -185,5 +207,6 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--rows", type=int, default=1_000_000)
     parser.add_argument("--days", type=int, default=1)
+    parser.add_argument("--copies", type=int, default=1)
     parser.add_argument("--folder", type=Path, default=None)
     main(parser.parse_args())

@@ -208,7 +208,6 @@ def test_what_the_journal_has_no_more_has_no_file(tmp_path: Path) -> None:
         db.execute("UPDATE tally SET rows = 100")
         db.commit()
     with closing(SearchWriter(path.with_name("search"), path)) as writer:
-        assert writer.purge() == 1
         while writer.follow(NOON + 2 * DAY_S + CHECK_S):
             pass
     assert list(days_in(path.with_name("search"))) == [day_of(second[0].id)]

@@ -133,8 +133,6 @@ class JournalDependents:
         """
         if self._following is not None:
             await self._following.purge(now, self._window_s)
-        if self._search is not None:
-            await self._search.purge()
         if self._moves is None:
             return 0
         return await asyncio.to_thread(

@@ -219,6 +219,20 @@ class SearchDay:
             after = last
         return found
 
+    def count(self, above: int) -> tuple[int, SearchBlock | None]:
+        """Return how many messages blocks have, and the first of these.
+
+        Args:
+            above: blocks whose messages all have lower ids do not count.
+        """
+        sql = "SELECT min(place), ifnull(sum(rows), 0) FROM block WHERE last >= ?"
+        ((place, total),) = self._ask(sql, above)
+        first = [
+            SearchBlock(after or self._first - 1, last, rows)
+            for _, after, last, rows in self._ask(f"{_BLOCK} FROM block b WHERE b.place = ?", place)
+        ]
+        return total, first[0] if first else None
+
     def recount(self, counts: dict[int, int]) -> None:
         """Note that blocks have other messages than when they were written: they are always read.
 

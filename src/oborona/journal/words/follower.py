@@ -52,11 +52,6 @@ class SearchFollower:
         following.cancel()
         await asyncio.wait({following})
 
-    async def purge(self) -> int:
-        """Delete what the journal has no more, as `SearchWriter.purge`."""
-        loop = asyncio.get_running_loop()
-        return await loop.run_in_executor(self._thread, self._writer.purge)
-
     def close(self) -> None:
         """Let the files go; waits for the step that is being made."""
         self._thread.shutdown()

@@ -89,6 +89,7 @@ class SearchWriter:
         db = self._connected()
         if not 0 <= now - self._checked < CHECK_S:
             self._look_for_damage()
+            self._purge(db)
         settled = ident.first_id_at(now - SETTLE_S)
         below = settled
         while (day := self._newest_day(db, below)) is not None:
@@ -105,23 +106,13 @@ class SearchWriter:
             self._checked = now
         return False
 
-    def purge(self) -> int:
-        """Delete the files of days that the journal has no more; return how many.
-
-        Raises:
-            StoreError: the journal can't be read, or a file not be deleted.
-        """
-        db = self._connected()
+    def _purge(self, db: sqlite3.Connection) -> None:
+        """Delete the files of days that the journal has no more."""
         with self._told():
             oldest = db.execute("SELECT min(id) FROM verdict").fetchone()[0]
-        gone = [
-            (day, path)
-            for day, path in days_in(self._folder).items()
-            if oldest is None or day < day_of(oldest)
-        ]
-        for day, path in gone:
-            self._drop(day, path)
-        return len(gone)
+        for day, path in days_in(self._folder).items():
+            if oldest is None or day < day_of(oldest):
+                self._drop(day, path)
 
     def _extend(self, db: sqlite3.Connection, day: int, settled: int) -> bool:
         """Add blocks to a day; return whether any were, or its file was finished."""
@@ -193,12 +184,11 @@ class SearchWriter:
             return 0
         known = self._over.get(day)
         if known is None or day == day_of(oldest):
-            blocks = self._blocks(day, oldest)
-            known = sum(block.rows for block in blocks)
+            with closing(SearchDay(day_path(self._folder, day), self._birth)) as file:
+                known, first = file.count(oldest)
             if day in self._over and day != day_of(oldest):
                 self._over[day] = known
-            if blocks:  # part of the first may be gone
-                first = blocks[0]
+            elif first is not None:  # part of it may be gone
                 known -= max(0, first.rows - _count(db, first.after, first.last))
         return known
 
