@@ -87,6 +87,8 @@ INDEX: Final = "index"
 """Folder, from pieces of messages to messages: the keeper."""
 INDEX_LIST: Final = "index.json"
 """In `index`, which of its files are in force: the keeper."""
+SEARCH: Final = "search"
+"""Folder, a file for each day that tells which messages may have a word: the keeper."""
 
 # Models.
 WEIGHTS: Final = "model.weights"

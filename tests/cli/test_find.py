@@ -19,6 +19,7 @@ from oborona import state_files
 from oborona.ident import to_text
 from oborona.journal import schema
 from oborona.journal.journal import JournalWriter
+from oborona.journal.search import JournalSearch
 from oborona.types import Action, RuleHit
 from tests.cli.journaled import LINKS, LOTTERY, LUNCH, WORDS, journal, policy, run
 from tests.journal.entries import make_entry
@@ -184,3 +185,30 @@ def test_explain_of_what_is_no_id_searches(site: tuple[Path, Path]) -> None:
         "no message or refusal in the journal"
         in run(*site, "explain", "nobody@nowhere.example", status=66).stderr
     )
+
+
+def test_the_next_page_and_a_day_without_its_file_are_told(site: tuple[Path, Path]) -> None:
+    state, now = site[0], time.time()
+    entries = [make_entry(time=now - 3 * 86_400 + place, subject="soup") for place in range(3)]
+    append(state, *entries, make_entry(time=now, subject="soup"))
+    told = run(*site, "find", "subject:soup", "--limit", "2", "--json")
+    names = [json.loads(line)["id"] for line in told.stdout.splitlines()]
+    assert names[1] == to_text(entries[2].id)
+    older = run(*site, "find", "subject:soup", "--older", names[1], "--json")
+    rest = [json.loads(line)["id"] for line in older.stdout.splitlines()]
+    assert rest == [to_text(one.id) for one in reversed(entries[:2])]
+    assert f"--older {names[1]}" not in older.stderr
+    day = time.strftime("%Y-%m-%d", time.gmtime(now - 3 * 86_400))
+    assert f"no sound search file: {day}" in told.stderr
+
+
+def test_a_search_that_ends_in_time_says_how_it_goes_on(
+    site: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now = time.time()
+    append(site[0], *[make_entry(time=now - place, subject="soup") for place in range(600)])
+    clock = iter(range(10**9)).__next__
+    monkeypatch.setattr(JournalSearch.__init__, "__kwdefaults__", {"clock": clock})
+    told = run(*site, "find", "verdict:reject", "--within", "1s", status=1)
+    assert "in 1 s; it goes on with --older " in told.stderr
+    assert "is no ID" in run(*site, "find", "--older", "nonsense", status=2).output

@@ -15,6 +15,7 @@ from oborona.journal.query import (
     QueryField,
     QueryTerm,
     ScoreBound,
+    SizeBound,
     parse_moment,
     parse_query,
 )
@@ -70,7 +71,10 @@ def test_moments_are_spans_days_and_days_with_a_time() -> None:
         ("score>nan", "is no number"),
         ("since:yesterday", "is no time"),
         ("until:2026-13-01", "is no time"),
-        ("since:0001-01-01", "is no time"),
+        ("maria  score>high", r"score>80 \(at character 8\)"),
+        ("size>much", "is no size"),
+        ("size<10MBit", "is no size"),
+        ("ip:192.0.2", "no address or network"),
         ("client:192.0.2.0/99", "is no network"),
         ("x " * (MOST_TERMS + 1), "more than"),
     ],
@@ -96,3 +100,38 @@ def test_a_huge_line_is_cut_short_at_once() -> None:
         except BadQuery:
             continue
     assert time.process_time() - began < 5
+
+
+def test_the_ends_of_the_calendar_are_times() -> None:
+    assert parse_query("until:9999-12-31", NOW).until == pytest.approx(253_402_300_800, abs=86_400)
+    since = parse_query("since:0001-01-01", NOW).since
+    assert since is not None
+    assert since < -62_000_000_000
+
+
+@pytest.mark.parametrize(
+    ("line", "sign", "octets"),
+    [
+        ("size>10M", ">", 10 << 20),
+        ("size<200k", "<", 200 << 10),
+        ("size>=1.5GiB", ">=", 3 << 29),
+        ("SIZE<=7", "<=", 7),
+    ],
+)
+def test_sizes_are_bounds(line: str, sign: str, octets: int) -> None:
+    assert parse_query(line, NOW).sizes == (SizeBound(sign, octets),)
+
+
+@pytest.mark.parametrize(
+    ("line", "field", "text"),
+    [
+        ("ip:192.0.2.7", QueryField.CLIENT, "192.0.2.7/32"),
+        ("ip:192.0.2.7/24", QueryField.CLIENT, "192.0.2.0/24"),
+        ("ip:[2001:DB8::1]", QueryField.CLIENT, "2001:db8::1/128"),
+        ("domain:@shop.example.", QueryField.DOMAIN, "shop.example"),
+        ("list:<chess.example>", QueryField.LIST, "chess.example"),
+        ("mari*", QueryField.ANY, "mari*"),
+    ],
+)
+def test_a_field_has_its_word(line: str, field: QueryField, text: str) -> None:
+    assert parse_query(line, NOW).terms == (QueryTerm(field, text),)

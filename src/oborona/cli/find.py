@@ -14,14 +14,24 @@ import msgspec
 
 from oborona import state_files
 from oborona.cli.context import CliContext, pass_cli_context
+from oborona.cli.duration import DurationParam
 from oborona.cli.output import echo, echo_json
 from oborona.cli.terminal import plain
-from oborona.journal.query import BadQuery, JournalQuery, QueryField, parse_moment, parse_query
+from oborona.ident import time_of_id, to_text
+from oborona.journal.query import (
+    BadQuery,
+    JournalQuery,
+    QueryField,
+    parse_id,
+    parse_moment,
+    parse_query,
+)
 from oborona.journal.refusal import Told
 from oborona.journal.search import JournalSearch, SearchHit
 from oborona.types import Action
 
 LIMIT: Final = 20
+DAYS: Final = 3  # that are named of those without a search file
 LOOK_S: Final = 0.5  # between looks of --follow
 BEHIND_S: Final = 10.0  # a worker may write a message so late, and one with a later id before it
 _COLOURS: Final = {Action.ACCEPT: "green", Action.SPAM: "yellow", Action.TEMPFAIL: "cyan"}
@@ -54,6 +64,14 @@ _NOT_LOGGED: Final = frozenset(
 @click.option(
     "--limit", type=click.IntRange(1, 100_000), default=LIMIT, show_default=True, help="Messages."
 )
+@click.option("--older", default="", metavar="ID", help="Messages before that one: the next page.")
+@click.option(
+    "--within",
+    type=DurationParam(),
+    default="2s",
+    show_default=True,
+    help="Then show what was found, and where to go on; 0s: search to the end.",
+)
 @click.option("--follow", is_flag=True, help="Then show what comes, until Ctrl-C.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object per line.")
 @pass_cli_context
@@ -63,15 +81,17 @@ def find(
     since: str,
     until: str,
     limit: int,
+    older: str,
+    within: float,
     follow: bool,
     as_json: bool,
 ) -> None:
     """Find messages in the journal, the newest first.
 
     A plain word matches sender, From, recipient, subject, client, queue id, Message-ID, the
-    reference of a refusal, rule or verdict; all words must match. from: to: subject: client: helo:
-    login: rule: verdict: decided: queue: id: message: look in one place, -word excludes, "two
-    words" is a phrase, score>80 a bound, rule:MASS_* any rest.
+    reference of a refusal, rule or verdict; all words must match. from: to: subject: domain: ip:
+    client: helo: login: list: rule: verdict: decided: queue: id: message: look in one place, -word
+    excludes, "two words" is a phrase, score>80 and size>10M are bounds, word* what begins so.
 
     \b
         oborona find from:maria@client.example to:joe --since 2d
@@ -83,13 +103,19 @@ def find(
     status 1 when nothing was found.
     """  # noqa: D301 - the backspace has click leave the lines as they stand
     query = query_from_options(words, since, until, time.time())
+    if older:
+        query = msgspec.structs.replace(query, before=_id(older))
     with JournalSearch(context.state / state_files.JOURNAL) as journal:
-        hits = list(journal.find(query, limit)) if follow else journal.find(query, limit)
+        found = journal.find(query, limit, within_s=within or None)
+        hits = list(found) if follow else found
         number = show(reversed(hits) if isinstance(hits, list) else hits, as_json=as_json)
         if follow:
             _follow(journal, query, {hit.head or hit.id for hit in hits}, as_json=as_json)
             return
-        if not as_json and number < limit:
+        _print_missing(journal)
+        if journal.reached is not None:
+            _print_reached(journal.reached, within)
+        elif not as_json and number < limit:
             _print_range(journal, query, number)
     if not number:
         click.get_current_context().exit(1)
@@ -110,6 +136,20 @@ def query_from_options(words: Sequence[str], since: str, until: str, now: float)
     except BadQuery as error:
         raise click.UsageError(str(error)) from None
     return query
+
+
+def _id(text: str) -> int:
+    """Return the id of a message.
+
+    Raises:
+        click.UsageError: it is none.
+    """
+    number = parse_id(text)
+    if number is None:
+        raise click.UsageError(
+            f"--older: {text[:50]!a} is no ID; the first line of a message has it"
+        )
+    return number
 
 
 def show(hits: Iterator[SearchHit], *, as_json: bool) -> int:
@@ -193,6 +233,27 @@ def _follow(
             time.sleep(LOOK_S)
     except KeyboardInterrupt:
         return
+
+
+def _print_reached(below: int, within: float) -> None:
+    """Say how far a search came in its time, and how it goes on."""
+    when = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(time_of_id(below)))
+    click.echo(
+        f"searched back to {when} in {within:g} s; it goes on with --older {to_text(below)}, or to "
+        "its end with --within 0s",
+        err=True,
+    )
+
+
+def _print_missing(journal: JournalSearch) -> None:
+    """Say which days were read whole for want of their search files."""
+    if days := journal.missing:
+        more = f" and {len(days) - DAYS} more" if len(days) > DAYS else ""
+        click.echo(
+            f"read whole, since there is no sound search file: {', '.join(days[:DAYS])}{more}; the "
+            "keeper makes them",
+            err=True,
+        )
 
 
 def _print_range(journal: JournalSearch, query: JournalQuery, number: int) -> None:

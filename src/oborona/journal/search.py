@@ -1,35 +1,40 @@
 """Searches the journal, newest first.
 
 The verdicts are read backwards by their ids, which are in order of time, until enough are found, so
-a search for today's mail reads only today's.  Only a queue id, a Message-ID and an id have an
-index.  An index of words would cost every message more than its verdict does; a search, some
-hundred times a day, may take half a second.
+a search for today's mail reads only today's.  A queue id, a Message-ID and an id have an index in
+the journal.  Of other words the search files (`journal.words`) tell which stretches may have them;
+every message that is shown was compared with the question itself.
 
 Refusals at connect, MAIL FROM or RCPT TO are found between the messages: of those that are counted
 together the newest that matches.  A condition that no refusal can meet (of subject, Message-ID, a
-verdict that lets in) leaves them unread.
+list, a size, a verdict that lets in) leaves them unread.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from heapq import merge
-from itertools import islice
+from itertools import islice, takewhile
 from operator import attrgetter
 from pathlib import Path
 from typing import Any, Final, Self
 
 import msgspec
 
-from oborona import ident, sqlite_file
+from oborona import ident, sqlite_file, state_files
 from oborona.journal import schema
 from oborona.journal.query import JournalQuery, QueryField
 from oborona.journal.refusal import COLLAPSE_S, Told
-from oborona.journal.search_condition import condition, folded, within
+from oborona.journal.search_condition import add_functions, condition
 from oborona.journal.texts import from_json, unpack_text
+from oborona.journal.words.reader import JournalStretch, SearchReader
 from oborona.types import Action, RuleHit, RuleMode, Stage
 
 REASONS: Final = 2  # that a row shows
+FIRST_ROWS: Final = 256  # read at once, where all are to be read: some milliseconds, then more
+MOST_ROWS: Final = 4096
+_INDEXED: Final = (QueryField.QUEUE, QueryField.ID, QueryField.MESSAGE)
 COLUMNS: Final = (
     "id, time, verdict, score, line, decided_by, queue_id, message_id, client_ip, helo, sender, "
     "header_from, recipients, login,"
@@ -85,17 +90,20 @@ class JournalSearch:
     """The journal, open for searching; to be used by one thread, and closed.
 
     Args:
-        path: the journal.
+        path: the journal; its search files lie beside it.
+        clock: seconds, for how long a search takes.
 
     Raises:
         StoreError: there is none, or it can't be read; methods raise it too.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, *, clock: Callable[[], float] = time.monotonic) -> None:
         self._path = path
         self._db = schema.open_reader(path)
-        self._db.create_function("folded", 1, folded, deterministic=True)
-        self._db.create_function("within", 2, within, deterministic=True)
+        add_functions(self._db)
+        self._words = SearchReader(path.with_name(state_files.SEARCH), self._db)
+        self._clock = clock
+        self._reached: int | None = None
 
     def __enter__(self) -> Self:
         return self
@@ -103,44 +111,118 @@ class JournalSearch:
     def __exit__(self, *_: object) -> None:
         self._db.close()
 
-    def find(self, query: JournalQuery, most: int) -> Iterator[SearchHit]:
+    @property
+    def reached(self) -> int | None:
+        """The id below which the last search is to go on.
+
+        None = it came to its end, or found as many as were wanted.
+        """
+        return self._reached
+
+    @property
+    def missing(self) -> list[str]:
+        """Days that the last search has read whole, since their search file is missing or damaged,
+        as 2026-11-23.
+        """
+        return self._words.missing
+
+    def find(
+        self, query: JournalQuery, most: int, *, within_s: float | None = None
+    ) -> Iterator[SearchHit]:
         """Yield messages and refusals as they are found, newest first; a row that is damaged is
         passed over.
 
         Args:
             query: what to find.
             most: messages and refusals.
+            within_s: seconds after which it ends, and `reached` says where; None = never.
         """
+        self._reached = None
+        ends = self._clock() + within_s if within_s is not None else None
         if _asks_of_content(query):
-            return self._messages(query, most)
-        found = (self._messages(query, most), self._refusals(query))
+            return self._messages(query, most, ends)
+        found = (self._messages(query, most, ends), self._refusals(query, ends))
         # ids sort as their numbers do
-        return islice(merge(*found, key=attrgetter("id"), reverse=True), most)
+        return islice(
+            takewhile(self._is_reached, merge(*found, key=attrgetter("id"), reverse=True)), most
+        )
 
-    def _messages(self, query: JournalQuery, most: int) -> Iterator[SearchHit]:
+    def _is_reached(self, hit: SearchHit) -> bool:
+        """Tell whether both messages and refusals were read as far as a hit."""
+        return self._reached is None or hit.id >= ident.to_text(self._reached)
+
+    def _end(self, below: int) -> None:
+        """Take note that it was time to end above an id."""
+        self._reached = max(self._reached or 0, below + 1)
+
+    def _messages(self, query: JournalQuery, most: int, ends: float | None) -> Iterator[SearchHit]:
         where, values = condition(query)
-        sql = f"SELECT {COLUMNS} FROM verdict WHERE {where} ORDER BY id DESC LIMIT ?"  # noqa: S608 - made of names of ours
+        sql = f"SELECT {COLUMNS} FROM verdict WHERE {where} AND id > ? AND id <= ? ORDER BY id DESC"  # noqa: S608 - made of names of ours
+        number = 0
         try:
-            for row in self._db.execute(sql, (*values, most)):
-                entry = _search_hit(row)
-                if entry is not None:
-                    yield entry
+            for stretch in self._stretches(query, ends):
+                for row in self._db.execute(sql, (*values, stretch.after, stretch.last)):
+                    entry = _search_hit(row)
+                    if entry is not None:
+                        yield entry
+                        number += 1
+                        if number >= most:
+                            return
         except sqlite_file.ERRORS as error:
             raise schema.classify_error(error, self._path) from error
 
-    def _refusals(self, query: JournalQuery) -> Iterator[SearchHit]:
-        where, values = condition(msgspec.structs.replace(query, since=None))
+    def _stretches(self, query: JournalQuery, ends: float | None) -> Iterator[JournalStretch]:
+        """Yield stretches of the journal that may have what is asked for, each read in an instant,
+        until it is time to end.
+        """
+        first, last = _range(query)
+        if any(term.field in _INDEXED and not term.negated for term in query.terms):
+            yield JournalStretch(first, last, short=True)
+            return
+        for stretch in self._words.stretches(query, first, last):
+            yield from self._pieces("verdict", stretch, first, ends)
+            if self._reached is not None:
+                return
+
+    def _pieces(
+        self, table: str, stretch: JournalStretch, first: int, ends: float | None
+    ) -> Iterator[JournalStretch]:
+        """Yield a stretch of a table in pieces that are read in an instant, until it is time."""
+        rows, below = FIRST_ROWS, stretch.last
+        while below > stretch.after:
+            after = stretch.after if stretch.short else self._after(table, stretch, below, rows)
+            yield JournalStretch(after, below)
+            below, rows = after, min(2 * rows, MOST_ROWS)
+            if ends is not None and self._clock() >= ends and below > first:
+                self._end(below)
+                return
+
+    def _after(self, table: str, stretch: JournalStretch, below: int, rows: int) -> int:
+        """Return where some rows of a stretch begin."""
+        sql = f"SELECT id FROM {table} WHERE id > ? AND id <= ? ORDER BY id DESC LIMIT 1 OFFSET ?"  # noqa: S608 - a name of ours
+        found = self._db.execute(sql, (stretch.after, below, rows)).fetchone()
+        return stretch.after if found is None else int(found[0])
+
+    def _refusals(self, query: JournalQuery, ends: float | None) -> Iterator[SearchHit]:
+        terms = tuple(term for term in query.terms if term.field is not QueryField.LIST)
+        first, last = _range(query)
+        where, values = condition(msgspec.structs.replace(query, since=None, terms=terms))
         if query.since is not None:  # of those that began before, more may have come since
-            where += f" AND id >= ? AND {_LAST} >= ?"
-            values += [ident.first_id_at(query.since - COLLAPSE_S), query.since]
-        sql = f"SELECT {_REFUSAL_COLUMNS} FROM {_REFUSALS} WHERE {where} ORDER BY id DESC"  # noqa: S608 - made of names of ours
+            first = ident.first_id_at(query.since - COLLAPSE_S) - 1
+            where += f" AND {_LAST} >= ?"
+            values.append(query.since)
+        sql = (
+            f"SELECT {_REFUSAL_COLUMNS} FROM {_REFUSALS} WHERE {where} AND id > ? AND id <= ?"  # noqa: S608 - made of names of ours
+            " ORDER BY id DESC"
+        )
         heads = set[str]()
         try:
-            for row in self._db.execute(sql, values):
-                hit = _refusal_hit(row)
-                if hit is not None and hit.head not in heads:
-                    heads.add(hit.head)
-                    yield hit
+            for piece in self._pieces("refusal", JournalStretch(first, last), first, ends):
+                for row in self._db.execute(sql, (*values, piece.after, piece.last)):
+                    hit = _refusal_hit(row)
+                    if hit is not None and hit.head not in heads:
+                        heads.add(hit.head)
+                        yield hit
         except sqlite_file.ERRORS as error:
             raise schema.classify_error(error, self._path) from error
 
@@ -164,12 +246,19 @@ class JournalSearch:
         return None if row is None else float(row[0])
 
 
+def _range(query: JournalQuery) -> tuple[int, int]:
+    """Return the id after which a question begins, and the last one that it asks for."""
+    first = -1 if query.since is None else ident.first_id_at(query.since) - 1
+    last = ident.HIGHEST if query.until is None else ident.first_id_at(query.until) - 1
+    return first, last if query.before is None else min(last, query.before - 1)
+
+
 def _asks_of_content(query: JournalQuery) -> bool:
     """Tell whether no refusal before the content can answer a question."""
-    return any(
+    return bool(query.sizes) or any(
         not term.negated
         and (
-            term.field in (QueryField.SUBJECT, QueryField.MESSAGE)
+            term.field in (QueryField.SUBJECT, QueryField.MESSAGE, QueryField.LIST)
             or (term.field is QueryField.VERDICT and term.text in _LET_IN)
         )
         for term in query.terms

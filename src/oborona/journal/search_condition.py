@@ -1,21 +1,21 @@
 """What a query is in SQL: a condition on rows of messages, or of refusals under the same names.
 
-SQLite calls `folded` and `within` back; who runs a condition gives them to the connection.
+SQLite calls functions of it back: who runs a condition has `add_functions` give them to it.
 """
 
 from __future__ import annotations
 
 import re
+import sqlite3
 from functools import lru_cache
 from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
 from typing import Any, Final
 
 from oborona import ident
-from oborona.journal.query import VERDICTS, JournalQuery, QueryField, QueryTerm
+from oborona.journal.query import VERDICTS, JournalQuery, QueryField, QueryTerm, parse_id
 from oborona.journal.texts import message_key, unpack_text
 
 _RULE_NAME: Final = re.compile(r"[A-Z][A-Z0-9_]*\*?")
-_SIGNED: Final = re.compile(r"([0-9A-Za-z]{13})(?:\.[0-9A-Za-z]*)?")
 _IN_TEXT: Final = {
     QueryField.FROM: ("sender", "header_from"),
     QueryField.TO: ("recipients",),
@@ -38,8 +38,24 @@ _ANYWHERE: Final = (
     ),
 )
 
+# A fact of the evidence, whose values stand in the order of a list of names.
+_LIST_SQL: Final = (
+    "EXISTS (SELECT 1 FROM evidence e JOIN names n ON n.id = e.shape JOIN json_each("
+    "CASE WHEN json_valid(n.names) THEN n.names ELSE '[]' END) k ON k.value = 'list_id' "
+    "WHERE e.id = verdict.id AND e.facts LIKE ? ESCAPE '\\' AND CASE WHEN typeof(e.facts) = 'text' "
+    "AND json_valid(e.facts) THEN json_extract(e.facts, '$[' || k.key || ']') LIKE ? ESCAPE '\\' END)"
+)
+
 Condition = tuple[str, list[object]]
 """SQL, and its values."""
+
+
+def add_functions(db: sqlite3.Connection) -> None:
+    """Have a connection know what conditions call back."""
+    for name, function in (
+        *(("folded", folded), ("within", within), ("begins", _begins), ("in_domain", _in_domain)),
+    ):
+        db.create_function(name, 1 if function is folded else 2, function, deterministic=True)
 
 
 def condition(query: JournalQuery) -> Condition:
@@ -52,9 +68,15 @@ def condition(query: JournalQuery) -> Condition:
     if query.until is not None:
         parts.append("id < ?")
         values.append(ident.first_id_at(query.until))
+    if query.before is not None:
+        parts.append("id < ?")
+        values.append(query.before)
     for bound in query.bounds:
         parts.append(f"score {bound.sign} ?")
         values.append(bound.score)
+    for size in query.sizes:
+        parts.append(f"size {size.sign} ?")
+        values.append(size.octets)
     for term in query.terms:
         sql, arguments = _of_term(term)
         parts.append(f"NOT ifnull(({sql}), 0)" if term.negated else f"({sql})")
@@ -71,6 +93,10 @@ def _of_term(term: QueryTerm) -> Condition:
             if "/" in text:
                 return "client_ip LIKE ? AND within(client_ip, ?)", [_roughly(text), text]
             return "client_ip LIKE ? ESCAPE '\\'", [f"{_escaped(text)}%"]
+        case QueryField.DOMAIN:
+            return _domain(text)
+        case QueryField.LIST:
+            return _LIST_SQL, [f"%{_escaped(text)}%", f"%{_escaped(text)}%"]
         case QueryField.RULE:
             return _rule(text)
         case QueryField.VERDICT:
@@ -80,7 +106,7 @@ def _of_term(term: QueryTerm) -> Condition:
         case QueryField.QUEUE:
             return "queue_id = ?", [text]
         case QueryField.ID:
-            number = _number(text)
+            number = parse_id(text)
             return ("0", []) if number is None else ("id = ?", [number])
         case QueryField.MESSAGE:
             return _message(text)
@@ -96,7 +122,7 @@ def _anywhere(text: str) -> Condition:
         more.append(_rule(text))
     if action := VERDICTS.get(text.lower()):
         more.append(("verdict = ?", [action.value]))
-    number = _number(text)
+    number = parse_id(text)
     if number is not None:
         more.append(("id = ?", [number]))
     for expression, arguments in more:
@@ -111,12 +137,25 @@ def _contain(columns: tuple[str, ...], text: str) -> Condition:
     SQLite's LIKE knows capitals of ASCII alone; others are folded in Python, at ten times the
     price.
     """
+    if len(text) > 1 and text.endswith("*"):
+        stem = text[:-1]
+        sql, values = _contain(columns, stem)
+        begins = " OR ".join(f"begins({column}, ?)" for column in columns)
+        return f"({sql}) AND ({begins})", [*values, *[stem.casefold()] * len(columns)]
     if text.isascii():
         sql = " OR ".join(f"{column} LIKE ? ESCAPE '\\'" for column in columns)
-        values: list[object] = [f"%{_escaped(text)}%"] * len(columns)
+        values = [f"%{_escaped(text)}%"] * len(columns)
         return sql, values
     sql = " OR ".join(f"instr(folded({column}), ?)" for column in columns)
     return sql, [text.casefold()] * len(columns)
+
+
+def _domain(text: str) -> Condition:
+    """A domain, or one below it, of the sender, of From or of a recipient."""
+    columns = ("sender", "header_from", "recipients")
+    sql, values = _contain(columns, text.removesuffix("*"))
+    there = " OR ".join(f"in_domain({column}, ?)" for column in columns)
+    return f"({sql}) AND ({there})", [*values, *[text.casefold()] * len(columns)]
 
 
 def _rule(text: str) -> Condition:
@@ -131,12 +170,6 @@ def _message(text: str) -> Condition:
     bare = text.strip("<>")
     forms = [bare, f"<{bare}>"]
     return "message_key IN (?, ?) AND message_id IN (?, ?)", [*map(message_key, forms), *forms]
-
-
-def _number(text: str) -> int | None:
-    """Return the id that a word names: bare, or signed as X-Mras-Id has it."""
-    match = _SIGNED.fullmatch(text)
-    return None if match is None else ident.from_text(match[1])
 
 
 def _escaped(text: str) -> str:
@@ -162,7 +195,30 @@ def _roughly(network: str) -> str:
     address, _, bits = network.partition("/")
     if ":" in address:
         return "%:%"
-    return ".".join((*address.split(".")[: int(bits) // 8], "%"))
+    # an address of refusals that share a reference is that of a whole network
+    return ".".join((*address.split(".")[: min(int(bits) // 8, 3)], "%"))
+
+
+def _begins(stored: Any, stem: str) -> bool:
+    """Tell whether a word of a text begins so."""
+    return _begin(stem).search(folded(stored)) is not None
+
+
+@lru_cache(maxsize=64)
+def _begin(stem: str) -> re.Pattern[str]:
+    first = r"(?<![^\W_])" if stem[0].isalnum() else ""
+    return re.compile(first + re.escape(stem))
+
+
+def _in_domain(stored: Any, domain: str) -> bool:
+    return _of_domain(domain).search(folded(stored)) is not None
+
+
+@lru_cache(maxsize=64)
+def _of_domain(domain: str) -> re.Pattern[str]:
+    stem = domain.removesuffix("*")
+    end = "" if stem != domain else r"(?![\w.-])"
+    return re.compile(rf"@(?:[^\s@<>\"]*\.)?{re.escape(stem)}{end}")
 
 
 @lru_cache(maxsize=8)

@@ -31,13 +31,22 @@ def no_index(state: Path) -> None:
     (state / state_files.INDEX).write_text("a file where a folder should be")
 
 
+def no_search(state: Path) -> None:
+    (state / state_files.SEARCH).write_text("a file where a folder should be")
+
+
 def no_moves(state: Path) -> None:
     (state / state_files.MOVES).write_bytes(b"not a database at all, " * 1000)
 
 
 @pytest.mark.parametrize(
     ("broken", "told"),
-    [(nothing, ""), (no_index, "no index"), (no_moves, "moves are not purged")],
+    [
+        (nothing, ""),
+        (no_index, "no index"),
+        (no_search, "no search files"),
+        (no_moves, "moves are not purged"),
+    ],
 )
 async def test_what_is_broken_beside_the_journal_keeps_it_from_nothing(
     tmp_path: Path, caplog: pytest.LogCaptureFixture, broken: Callable[[Path], None], told: str

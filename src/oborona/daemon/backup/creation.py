@@ -46,6 +46,7 @@ MADE_ANEW: Final = frozenset(
         state_files.POLICY_IN_FORCE,
         state_files.STATUS,
         state_files.INDEX,
+        state_files.SEARCH,
         state_files.COUNTERS,
         state_files.JOURNAL_SPOOL,
         state_files.RESTORING,

@@ -1,5 +1,5 @@
-"""The keeper's process: purges the journal and what hangs on it, and keeps the index up with the
-journal.
+"""The keeper's process: purges the journal and what hangs on it, and keeps the index and the search
+files up with the journal.
 """
 
 from __future__ import annotations
@@ -16,6 +16,8 @@ from oborona.config import Settings
 from oborona.errors import StoreError
 from oborona.journal.index.follower import IndexFollower
 from oborona.journal.index.index import JournalIndex
+from oborona.journal.words.follower import SearchFollower
+from oborona.journal.words.writer import SearchWriter
 from oborona.recheck.keeper import STEP_ROWS, keep
 from oborona.recheck.moves import MoveStore
 from oborona.telemetry.trouble import TroubleNotice
@@ -74,8 +76,8 @@ async def keep_journal(
 
 
 class JournalDependents:
-    """What hangs on the journal: its index, followed and looked into, and the moves.  What can't be
-    opened stops nothing else.
+    """What hangs on the journal: its index, followed and looked into, search files, and the moves.
+    What can't be opened stops nothing else.
 
     Args:
         settings: of the site.
@@ -94,10 +96,14 @@ class JournalDependents:
         self._window_s = settings.recheck.window_hours * HOUR_S + LAG_S
         self._retention_s = settings.journal.retention_hours * HOUR_S
         self._following: IndexFollower | None = None
+        self._search: SearchFollower | None = None
         self._moves: MoveStore | None = None
         self._tasks: set[asyncio.Task[None]] = set()
         self._no_index = TroubleNotice(
             "no index: delivered mail is not judged again", "there is an index again"
+        )
+        self._no_search = TroubleNotice(
+            "no search files: searches read the journal", "there are search files again"
         )
         self._no_moves = TroubleNotice("moves are not purged", "moves are purged again")
 
@@ -105,9 +111,11 @@ class JournalDependents:
         """Open what is not open; return whether all is."""
         if self._following is None:
             self._try(self._open_index, self._no_index)
+        if self._search is None:
+            self._try(self._open_search, self._no_search)
         if self._moves is None:
             self._try(self._open_moves, self._no_moves)
-        return self._following is not None and self._moves is not None
+        return None not in (self._following, self._search, self._moves)
 
     async def open_all(self, again_s: float) -> None:
         """Try again until all is open, or until told to stop."""
@@ -138,6 +146,8 @@ class JournalDependents:
             await asyncio.wait(self._tasks)
         if self._following is not None:
             self._following.close()
+        if self._search is not None:
+            self._search.close()
         if self._moves is not None:
             self._moves.close()
 
@@ -163,6 +173,12 @@ class JournalDependents:
         self._tasks.add(asyncio.create_task(self._following.run(self._stop), name="index"))
         if self._look is not None:
             self._tasks.add(asyncio.create_task(self._look(index), name="recheck"))
+
+    def _open_search(self) -> None:
+        self._search = SearchFollower(
+            SearchWriter(self._state / state_files.SEARCH, self._state / state_files.JOURNAL)
+        )
+        self._tasks.add(asyncio.create_task(self._search.run(self._stop), name="search"))
 
     def _open_moves(self) -> None:
         self._moves = MoveStore(self._state / state_files.MOVES)

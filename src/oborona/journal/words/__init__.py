@@ -1,0 +1,1 @@
+"""Search files: which messages of a day may have a word."""

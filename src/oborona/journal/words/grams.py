@@ -1,0 +1,136 @@
+"""What search files know of messages: the runs of three letters that are in them; pure.
+
+A word that stands anywhere in a message has all its runs there, so messages that lack one need not
+be read.  What is left is read, and compared as if there were no search files: they never decide.
+Texts are folded here, more than SQLite's LIKE folds.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from ipaddress import IPv6Address, ip_network
+from typing import Any, Final
+
+from oborona.journal.query import VERDICTS, JournalQuery, QueryField, QueryTerm, parse_id
+
+COLUMNS: Final = (
+    "id, sender, header_from, recipients, subject, client_ip, helo, login, queue_id, message_id, "
+    "decided_by, rules"
+)
+GRAMS: Final = 16  # of a word: more tell no more
+_NAMES: Final = re.compile(r'"name":("[^"\\]*")')
+_PLAIN_NAME: Final = re.compile(r"[A-Za-z0-9_.-]+\*?")
+_V4, _V6, _START = 0x4E00, 0x4F00, 0x4DFF  # letters that fold to themselves, for octets and before
+_IN_TEXT: Final = (
+    QueryField.FROM,
+    QueryField.TO,
+    QueryField.SUBJECT,
+    QueryField.HELO,
+    QueryField.LOGIN,
+    QueryField.DOMAIN,
+)
+
+
+def block_text(rows: Iterable[Sequence[Any]]) -> str:
+    """Return what is known of some messages.
+
+    Args:
+        rows: in the order of `COLUMNS`.
+    """
+    parts = dict[str, None]()  # each once: rules and people come again and again
+    for row in rows:
+        *texts, decided_by, rules = map(_text, row[1:])
+        if texts[0] in texts[1]:  # the sender, in From
+            del texts[0]
+        parts |= dict.fromkeys((*texts, _octets(_text(row[5])), f'"{decided_by}"'))
+        parts |= dict.fromkeys(_NAMES.findall(rules))
+    return "\n".join(parts).replace("\0", " ").casefold()
+
+
+def expression(query: JournalQuery) -> str:
+    """Return what FTS5 is asked for the messages that may answer a question.
+
+    Empty = any may.
+    """
+    grams = dict.fromkeys(gram for term in query.terms for gram in _grams(term))
+    return " AND ".join('"' + gram.replace('"', '""') + '"' for gram in grams)
+
+
+def named_ids(query: JournalQuery) -> list[int]:
+    """Return the messages that words of a question may be the ids of, which no text has."""
+    ids = [parse_id(term.text) for term in query.terms if term.field is QueryField.ANY]
+    return [number for number in ids if number is not None]
+
+
+def _grams(term: QueryTerm) -> list[str]:
+    if term.negated:
+        return []
+    text = term.text
+    match term.field:
+        case QueryField.ANY:
+            if text.lower() in VERDICTS:
+                return []  # it may be meant, and no text has it
+            return _of_text(_stem(text))
+        case QueryField.CLIENT:
+            return _of_network(text) if "/" in text else _of_text(text) + _runs(_octets(text, 1))
+        case QueryField.RULE | QueryField.DECIDED:
+            if not _PLAIN_NAME.fullmatch(text):
+                return []
+            return _of_text(f'"{text[:-1]}' if text.endswith("*") else f'"{text}"')
+        case field if field in _IN_TEXT:
+            return _of_text(_stem(text))
+    return []
+
+
+def _stem(text: str) -> str:
+    return text.removesuffix("*")
+
+
+def _of_text(text: str) -> list[str]:
+    runs = _runs(text.casefold())
+    step = max(1, -(-len(runs) // GRAMS))
+    return runs[::step]
+
+
+def _of_network(text: str) -> list[str]:
+    network = ip_network(text)
+    whole = network.prefixlen // 8
+    if isinstance(network.network_address, IPv6Address):
+        return _runs(_packed(network.network_address.packed[:whole], _V6))
+    return _runs(_octets(".".join(str(network.network_address).split(".")[:whole])))
+
+
+def _runs(text: str) -> list[str]:
+    return [text[place : place + 3] for place in range(len(text) - 2)]
+
+
+def _octets(address: str, left: int = 0) -> str:
+    """Return a letter for each octet of an address, so that three in a row are known as one.
+
+    Args:
+        address: as the mail server told it; an IPv4 address may be the beginning of one.
+        left: how many numbers at the end may be unfinished.
+    """
+    if ":" in address:
+        try:
+            return "" if left else _packed(IPv6Address(address).packed, _V6)
+        except ValueError:
+            return ""
+    parts = address.split(".")
+    values = list[int]()
+    for part in parts[: len(parts) - left]:
+        if not (part.isascii() and part.isdigit() and len(part) <= 3 and int(part) < 256):
+            break
+        values.append(int(part))
+    return _packed(bytes(values), _V4)
+
+
+def _packed(octets: bytes, first: int) -> str:
+    return chr(_START) + "".join(map(chr, (first + octet for octet in octets)))
+
+
+def _text(stored: Any) -> str:
+    if isinstance(stored, str):
+        return stored
+    return stored.decode("utf-8", "replace") if isinstance(stored, bytes) else ""
