@@ -8,8 +8,10 @@ import asyncio
 import sqlite3
 from contextlib import closing
 from functools import partial
+from itertools import count
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from oborona.errors import StoreError
@@ -19,7 +21,7 @@ from oborona.journal.journal import BATCH_ROWS, JournalWriter
 from oborona.journal.queries import JournalReader
 from oborona.journal.query import parse_query
 from oborona.journal.refusal import COLLAPSE_S, REFERENCES
-from oborona.journal.search import JournalSearch, SearchHit
+from oborona.journal.search import FIRST_ROWS, JournalSearch, SearchHit
 from oborona.types import Action
 from tests.journal.entries import NOON, make_entry
 from tests.journal.refusals import make_refusal
@@ -267,3 +269,32 @@ async def test_each_of_several_rows_shows_its_own_number_and_end(path: Path) -> 
     assert {(hit.network, hit.times, hit.last) for hit in hits} == {
         (f"10.0.{network}.0/24", network + 1, NOON + network) for network in range(5)
     }
+
+
+async def test_pages_of_a_search_that_ends_in_time_have_all_once(path: Path) -> None:
+    wanted = []
+    async with await JournalWriter.open(path) as journal:
+        for n in range(3 * FIRST_ROWS):
+            when = NOON + n * 60.0
+            if n % 3:
+                entry = make_entry(id=first_id_at(when), time=when)
+                journal.append(entry)
+                wanted.append(entry.id)
+            else:  # each of a network of its own
+                refusal = make_refusal(time=when, client_ip=f"10.{n % 250}.{n // 250}.1")
+                wanted.append(journal.take(refusal))
+            if n % 200 == 0:
+                await journal.flush()
+        await journal.flush()
+    seconds = count()
+    with JournalSearch(path, clock=lambda: float(next(seconds))) as search:
+        below, told, pages = None, list[str](), 0
+        while True:
+            query = msgspec.structs.replace(parse_query("-list:nothing", NOON), before=below)
+            told += [hit.id for hit in search.find(query, 10_000, within_s=1.0)]
+            pages += 1
+            below = search.reached
+            if below is None:
+                break
+    assert pages > 1
+    assert told == [to_text(one) for one in sorted(wanted, reverse=True)]
