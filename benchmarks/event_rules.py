@@ -39,7 +39,8 @@ from oborona.eventlog.rules.compile import (  # noqa: E402
 )
 from oborona.eventlog.rules.facts import with_facts  # noqa: E402
 from oborona.eventlog.rules.row import RowRules  # noqa: E402
-from oborona.policy.event_logs import EventColumnKind, RuledLog  # noqa: E402
+from oborona.policy.event_columns import ColumnKind  # noqa: E402
+from oborona.policy.event_logs import RuledLog  # noqa: E402
 from oborona.policy.event_rules import LogRules  # noqa: E402
 from oborona.policy.rules import Rule  # noqa: E402
 
@@ -47,11 +48,11 @@ KINDS: Final = tuple(f"kind{number}" for number in range(12))
 LOG: Final = RuledLog(
     name="CLICKS",
     columns={
-        "agent": EventColumnKind.TEXT,
-        "page": EventColumnKind.TEXT,
-        "price": EventColumnKind.NUMBER,
-        "robot": EventColumnKind.FLAG,
-        "client": EventColumnKind.ADDRESS,
+        "agent": ColumnKind.TEXT,
+        "page": ColumnKind.TEXT,
+        "price": ColumnKind.NUMBER,
+        "robot": ColumnKind.FLAG,
+        "client": ColumnKind.ADDRESS,
     },
     events=KINDS,
 )

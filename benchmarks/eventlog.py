@@ -39,11 +39,12 @@ from oborona.eventlog.merge.merger import LogMerger
 from oborona.eventlog.periods import DAY
 from oborona.eventlog.persons.person_scores import PersonScores
 from oborona.eventlog.policy_rules import EventRules
-from oborona.eventlog.schema import ColumnKind, LogColumn, LogSchema
+from oborona.eventlog.schema import LogColumn, LogSchema
 from oborona.eventlog.slots import SLOT_S, slot_name
 from oborona.eventlog.tables.arrow_schema import arrow_schema
 from oborona.eventlog.tables.checksum import checksum_text
 from oborona.eventlog.tables.parquet import write_table
+from oborona.policy.event_columns import ColumnKind
 
 SLOTS = 288  # of a day
 START = 1_763_856_000

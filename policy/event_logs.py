@@ -1,10 +1,8 @@
-"""The `[[event_log]]` tables of policy files: which columns a log of events has, and which kinds of
-events; and what rules over its rows may name.
+"""What rules over the rows of a log of events may name.
 
-[[event_log]]
-name    = "CLICKS"
-columns = { agent = "text", price = "number", shown = "time", tags = "set", client = "address" }
-events  = ["click", "show"]
+Which columns a log has, and which kinds of events, is declared where its tables are made: those of
+our own in `oborona.policy.own_event_logs`, those of others in a file of each (`eventlog.d`), which
+whoever loads a policy hands in.
 
 Each row is one event of one person.  Beside its own columns a rule may name what the rows before it
 say of the person (`oborona.policy.person_facts`).
@@ -14,108 +12,52 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from enum import StrEnum
 from types import MappingProxyType
-from typing import Annotated, Final
+from typing import Final
 
 import msgspec
-from msgspec import UNSET, Meta, UnsetType
 
+from oborona.policy.event_columns import ColumnKind
 from oborona.policy.expression import Fact, FactSchema, FactType
 from oborona.policy.expression.schema import TableDialect
-from oborona.policy.named_tables import Fields, Name, TableSort, Why, refuse
 from oborona.policy.person_facts import PERSON_FACTS, person_families
 from oborona.types import Stage
 
-MAX_LOGS: Final = 50
-MAX_COLUMNS: Final = 200
-MAX_EVENTS: Final = 200  # kinds of events of one log: each may become a column of counts
-MAX_EVENT: Final = 64  # characters of one
 _COLUMN: Final = re.compile(r"[a-z][a-z0-9]*(_[a-z0-9]+)*")
-_EVENT: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:/-]*")
 # columns of every log that have a meaning of their own
 KEPT_COLUMNS: Final = frozenset({"id", "key", "person", "event", "time", "rules"})
 
-
-class EventColumnKind(StrEnum):
-    """What a column of a log holds; what is not known is none in all of them."""
-
-    TEXT = "text"
-    INTEGER = "integer"  # calculated as a double
-    NUMBER = "number"  # the same
-    TIME = "time"  # a rule sees seconds since 1970; before that and from 2100 on it is none
-    FLAG = "flag"  # true or false
-    SET = "set"  # a set of texts; one that is not known is empty
-    ADDRESS = "address"  # a network address, as a text
-    HASHED = "hashed"  # a keyed hash: rules count how many distinct ones there are, and no more
-
-
-_TYPES: Final[Mapping[EventColumnKind, FactType]] = MappingProxyType(
+_TYPES: Final[Mapping[ColumnKind, FactType]] = MappingProxyType(
     {
-        EventColumnKind.TEXT: str,
-        EventColumnKind.INTEGER: int,
-        EventColumnKind.NUMBER: float,
-        EventColumnKind.TIME: float,
-        EventColumnKind.FLAG: bool,
-        EventColumnKind.SET: frozenset[str],
-        EventColumnKind.ADDRESS: str,
+        ColumnKind.TEXT: str,
+        ColumnKind.INTEGER: int,
+        ColumnKind.NUMBER: float,
+        ColumnKind.TIME: float,
+        ColumnKind.FLAG: bool,
+        ColumnKind.SET: frozenset[str],
+        ColumnKind.ADDRESS: str,
     }
 )
-_COUNTED: Final = (EventColumnKind.TEXT, EventColumnKind.ADDRESS, EventColumnKind.HASHED)
-_EXAMPLES: Final[Mapping[EventColumnKind, object]] = MappingProxyType(
+_COUNTED: Final = (ColumnKind.TEXT, ColumnKind.ADDRESS, ColumnKind.HASHED)
+_EXAMPLES: Final[Mapping[ColumnKind, object]] = MappingProxyType(
     {
-        EventColumnKind.TEXT: "junk",
-        EventColumnKind.INTEGER: 1,
-        EventColumnKind.NUMBER: 1.0,
-        EventColumnKind.TIME: 1_700_000_000.0,
-        EventColumnKind.FLAG: True,
-        EventColumnKind.SET: frozenset({"a", "b"}),
-        EventColumnKind.ADDRESS: "192.0.2.25",
+        ColumnKind.TEXT: "junk",
+        ColumnKind.INTEGER: 1,
+        ColumnKind.NUMBER: 1.0,
+        ColumnKind.TIME: 1_700_000_000.0,
+        ColumnKind.FLAG: True,
+        ColumnKind.SET: frozenset({"a", "b"}),
+        ColumnKind.ADDRESS: "192.0.2.25",
     }
-)
-
-
-class EventLogTable(msgspec.Struct, frozen=True, kw_only=True):
-    """The keys of an `[[event_log]]` table; this is their only list."""
-
-    name: Name
-    columns: (
-        Annotated[
-            dict[str, EventColumnKind],
-            Meta(
-                max_length=MAX_COLUMNS,
-                description="Columns of a row that rules may name, and what each holds: text, "
-                "integer, number, time, flag, set (of texts), address, hashed (counted only).",
-                extra={"allowed": 'a table, such as { agent = "text", price = "number" }'},
-            ),
-        ]
-        | UnsetType
-    ) = UNSET
-    events: (
-        Annotated[
-            list[str],
-            Meta(
-                max_length=MAX_EVENTS,
-                description="All kinds of events.",
-                extra={"allowed": 'names in brackets, such as ["click", "show"]'},
-            ),
-        ]
-        | UnsetType
-    ) = UNSET
-    why: Why | UnsetType = UNSET
-
-
-EVENT_LOGS: Final = TableSort(
-    "event_log", "event log", EventLogTable, MAX_LOGS, (("columns",), ("events",))
 )
 
 
 class RuledLog(msgspec.Struct, frozen=True, kw_only=True):
-    """A declared log of events."""
+    """A log of events, as rules over its rows see it."""
 
-    name: str
-    columns: Mapping[str, EventColumnKind]
-    events: tuple[str, ...]
+    name: str  # in capitals
+    columns: Mapping[str, ColumnKind]  # that rules may name
+    events: tuple[str, ...] = ()  # all kinds; none given: any, and rules count none by its kind
 
     def schema(self, lists: Mapping[str, tuple[str, ...]] = MappingProxyType({})) -> FactSchema:
         """Return what rules over its rows may name.
@@ -132,7 +74,7 @@ class RuledLog(msgspec.Struct, frozen=True, kw_only=True):
                 type=str,
                 stage=Stage.CONNECT,
                 doc="What kind of event it is.",
-                example=self.events[0],
+                example=self.events[0] if self.events else "read",
                 words=self.events,
             ),
             *(
@@ -142,7 +84,7 @@ class RuledLog(msgspec.Struct, frozen=True, kw_only=True):
                     stage=Stage.CONNECT,
                     doc=f"Column of the log, kind {kind.value}.",
                     example=_EXAMPLES[kind],
-                    optional=kind is not EventColumnKind.SET,
+                    optional=kind is not ColumnKind.SET,
                 )
                 for name, kind in self.columns.items()
                 if kind in _TYPES
@@ -155,7 +97,7 @@ class RuledLog(msgspec.Struct, frozen=True, kw_only=True):
             lists=lists,
             tables=TableDialect(
                 addresses=frozenset(
-                    name for name, kind in self.columns.items() if kind is EventColumnKind.ADDRESS
+                    name for name, kind in self.columns.items() if kind is ColumnKind.ADDRESS
                 )
             ),
         )
@@ -166,37 +108,26 @@ class RuledLog(msgspec.Struct, frozen=True, kw_only=True):
         return tuple(name for name, kind in self.columns.items() if kind in _COUNTED)
 
 
-def event_log(fields: Fields) -> RuledLog:
-    """Return the log that files declare together.
+def ruled_log(name: str, columns: Mapping[str, ColumnKind], events: tuple[str, ...]) -> RuledLog:
+    """Return a log as rules see it, without the columns whose names mean something else to rules:
+    `if`, `person_gap`.
 
-    Raises:
-        PolicyError: a column or kind of event that can't be one, with its place.
+    Args:
+        name: of the log, in small letters.
+        columns: all that it has beside those of every log.
+        events: all kinds; empty: any.
     """
-    name = fields["name"].value
-    columns, place = fields["columns"]
-    for column in columns:
-        if not _COLUMN.fullmatch(column) or column in KEPT_COLUMNS:
-            what = (
-                "is a column of every log" if column in KEPT_COLUMNS else "is no name of a column"
-            )
-            raise refuse(
-                f"event log {name}: columns: {column[:60]} {what}; write small letters, digits and "
-                "single underscores, such as user_agent",
-                place,
-            )
-    events, place_of_events = fields["events"]
-    for event in events:
-        if len(event) > MAX_EVENT or not _EVENT.fullmatch(event):
-            raise refuse(
-                f'event log {name}: events: "{event[:60]}" is no kind of event; write letters, '
-                f"digits and . _ : / -, at most {MAX_EVENT}",
-                place_of_events,
-            )
-    if not events or len(set(events)) < len(events):
-        raise refuse(f"event log {name}: events: one or more, each once", place_of_events)
-    log = RuledLog(name=name, columns=columns, events=tuple(events))
+    log = RuledLog(name=name.upper(), columns={}, events=events)
+    return msgspec.structs.replace(
+        log, columns={column: kind for column, kind in columns.items() if _is_fact(column, kind)}
+    )
+
+
+def _is_fact(column: str, kind: ColumnKind) -> bool:
+    if not _COLUMN.fullmatch(column) or column in KEPT_COLUMNS:
+        return False
     try:
-        log.schema()
-    except ValueError as fault:
-        raise refuse(f"event log {name}: columns: {fault}", place) from None
-    return log
+        RuledLog(name="", columns={column: kind}).schema()
+    except ValueError:
+        return False
+    return True

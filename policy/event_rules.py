@@ -22,11 +22,13 @@ from typing import Annotated, Any, Final
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
+from oborona.errors import PolicyError
 from oborona.policy.event_logs import RuledLog
 from oborona.policy.expression import CompiledRules, FactSchema, compile_rules
 from oborona.policy.expression.rule_set import RuleWarning
 from oborona.policy.faults import PolicyFaults
 from oborona.policy.named_tables import MAX_TEXT, Enabled, Fields, Name, TableSort, Why, refuse
+from oborona.policy.own_event_logs import OWN_LOGS
 from oborona.policy.rule_tests import FailedRuleTest, run_tests
 from oborona.policy.rules import MAX_TESTS, Rule, tests
 from oborona.toml import TomlPlace, did_you_mean
@@ -86,6 +88,12 @@ class EventRuleTable(msgspec.Struct, frozen=True, kw_only=True):
     ) = UNSET
 
 
+DECLARED_ELSEWHERE: Final = "event_log"
+DECLARE_SO: Final = (
+    "[[event_log]] is no table of the policy: a log of others is declared in a file of its own, "
+    "eventlog.d/NAME.toml beside oborona.toml, with its columns and, as events = [...], its kinds of "
+    "events; our own logs need no declaration. Remove this table"
+)
 EVENT_RULES: Final = TableSort(
     "event_rule", "event rule", EventRuleTable, MAX_EVENT_RULES, (("log",), ("when",)), tests
 )
@@ -122,33 +130,51 @@ class EventPolicy:
     """What a policy says of logs of events.
 
     Args:
-        logs: all that are declared.
+        logs: all that are known, by name.
         lists: named texts.
-        by_log: the rules of each log: all of them look at whole days.
+        rules_over: the rules over each log, those over logs that are not known, too.
+        by_log: the rules of each log that is known: all of them look at whole days.
         of_tables: those of them that look at each table.
+        unchecked: what is to be said of each rule over a log that is not known, with its place.
     """
 
     def __init__(
         self,
         logs: Mapping[str, RuledLog] = MappingProxyType({}),
         lists: Mapping[str, tuple[str, ...]] = MappingProxyType({}),
+        rules_over: Mapping[str, tuple[Rule, ...]] = MappingProxyType({}),
         by_log: Mapping[str, LogRules] = MappingProxyType({}),
         of_tables: Mapping[str, LogRules] = MappingProxyType({}),
+        unchecked: tuple[PolicyError, ...] = (),
     ) -> None:
         self.logs = logs
         self.lists = lists
+        self.rules_over = rules_over
         self.by_log = by_log
         self.of_tables = of_tables
+        self.unchecked = unchecked
 
     @property
     def rules(self) -> tuple[Rule, ...]:
         """The rules of all logs."""
-        return tuple(rule for rules in self.by_log.values() for rule in rules.rules)
+        return tuple(rule for rules in self.rules_over.values() for rule in rules)
 
     @property
     def warnings(self) -> tuple[RuleWarning, ...]:
         """What is allowed, and hardly meant."""
         return tuple(one for rules in self.by_log.values() for one in rules.compiled.warnings)
+
+    def refuse_unchecked(self) -> None:
+        """Refuse rules over logs that are not known.
+
+        Raises:
+            PolicyError: there are such rules, each with its place.
+        """
+        faults = PolicyFaults()
+        for problem in self.unchecked:
+            with faults:
+                raise problem
+        faults.end()
 
     def failed_tests(self) -> Iterator[FailedRuleTest]:
         """Yield the tests beside the rules that fail."""
@@ -168,34 +194,40 @@ def event_policy(
     """Return what files say together.
 
     Args:
-        logs: that they declare.
+        logs: that are declared, beside our own.
         lists: tables of named lists.
         rules: tables of rules.
         faults: gets each rule that can't be used, with its place.
     """
-    by_name = {log.name: log for log in logs}
+    known = {log.name: log for log in (*OWN_LOGS, *logs)}
     named = {table["name"].value: tuple(table["entries"].value) for table in lists}
-    of: dict[str, list[tuple[EventRuleSpan, Rule]]] = {name: [] for name in by_name}
+    of: dict[str, list[tuple[EventRuleSpan, Rule]]] = {name: [] for name in known}
+    unchecked = []
     for fields in rules:
-        with faults:
-            log, place = fields["log"]
-            if log not in by_name:
-                raise refuse(
-                    f"event rule {fields['name'].value}: no event log is called "
-                    f"{log[:60]}{did_you_mean(log, by_name)}",
-                    place,
-                )
-            of[log].append((_span(fields), _rule(fields)))
+        log, place = fields["log"]
+        if log not in known:
+            unchecked.append(refuse(_undeclared(fields["name"].value, log, known), place))
+        of.setdefault(log, []).append((_span(fields), _rule(fields)))
     by_log: dict[str, LogRules] = {}
     of_tables: dict[str, LogRules] = {}
-    for name, spanned in of.items():
+    for name, one in known.items():
+        spanned = of[name]
         with faults:
-            by_log[name] = LogRules(by_name[name], [rule for _, rule in spanned], named)
+            by_log[name] = LogRules(one, [rule for _, rule in spanned], named)
             # by themselves: fired() of one of them can't name a rule over days
             some = [rule for span, rule in spanned if span is EventRuleSpan.TABLE]
             whole = len(some) == len(spanned)
-            of_tables[name] = by_log[name] if whole else LogRules(by_name[name], some, named)
-    return EventPolicy(by_name, named, by_log, of_tables)
+            of_tables[name] = by_log[name] if whole else LogRules(one, some, named)
+    rules_over = {name: tuple(rule for _, rule in spanned) for name, spanned in of.items()}
+    return EventPolicy(known, named, rules_over, by_log, of_tables, tuple(unchecked))
+
+
+def _undeclared(rule: str, log: str, known: Iterable[str]) -> str:
+    hint = did_you_mean(log, known)
+    return (
+        f"event rule {rule}: no event log is called {log[:60]}{hint}"
+        + ("" if hint.endswith("?") else f"; a file eventlog.d/{log[:60].lower()}.toml declares it")
+    )
 
 
 def _span(fields: Fields) -> EventRuleSpan:

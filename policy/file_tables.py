@@ -15,7 +15,6 @@ from oborona.policy.brand_table import BRANDS
 from oborona.policy.dns_lists import DNS_LISTS
 from oborona.policy.engine_table import EnginesTable
 from oborona.policy.event_lists import EVENT_LISTS
-from oborona.policy.event_logs import EVENT_LOGS
 from oborona.policy.event_rules import EVENT_RULES
 from oborona.policy.final_table import FinalTable
 from oborona.policy.flow_limit_table import FLOW_LIMITS
@@ -59,7 +58,6 @@ LISTED: Final = (
     LIMITS,
     FLOW_LIMITS,
     ACCOUNT_TESTS,
-    EVENT_LOGS,
     EVENT_LISTS,
     EVENT_RULES,
 )
@@ -161,10 +159,6 @@ class PolicyFile(msgspec.Struct, frozen=True, kw_only=True):
     ) = UNSET
     account_test: (
         Annotated[list[Any], Meta(extra={"allowed": "tables, each under [[account_test]]"})]
-        | UnsetType
-    ) = UNSET
-    event_log: (
-        Annotated[list[Any], Meta(extra={"allowed": "tables, each under [[event_log]]"})]
         | UnsetType
     ) = UNSET
     event_list: (

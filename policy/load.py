@@ -8,7 +8,7 @@ policy would let everything through. List files (`*.list`) are read if a list na
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -18,6 +18,7 @@ from oborona.errors import PolicyError
 from oborona.policy.account_tests import NO_ACCOUNT_TESTS, AccountTests
 from oborona.policy.brands import Brands
 from oborona.policy.engine_table import EnginesTable
+from oborona.policy.event_logs import RuledLog
 from oborona.policy.event_rules import NO_EVENTS, EventPolicy
 from oborona.policy.expression import CompiledRules, FactSchema, ToCode, code_of, compile_rules
 from oborona.policy.faults import PolicyFaults
@@ -131,6 +132,7 @@ def load_policy(
     named: Path | PolicyFolders | None = None,
     force: bool = False,
     to_code: ToCode = code_of,
+    logs: Sequence[RuledLog] = (),
 ) -> Policy:
     """Return the policy that folders hold.
 
@@ -141,6 +143,8 @@ def load_policy(
         named: the folders that places name, where these are a copy of them.
         force: read list files even if they look as before.
         to_code: as of `compile_rules`.
+        logs: logs of events beside our own, as they are declared: rules over others are not
+            checked.
 
     Raises:
         PolicyError: anything wrong with any file, with all else that is; nothing else.
@@ -149,7 +153,13 @@ def load_policy(
     originals = folders if named is None else PolicyFolders.of(named)
     try:
         return _load(
-            folders, originals, schema, before or PolicyCache(), force=force, to_code=to_code
+            folders,
+            originals,
+            schema,
+            before or PolicyCache(),
+            force=force,
+            to_code=to_code,
+            logs=logs,
         )
     except PolicyError as error:
         raise _mark_shipped(error, originals.shipped) from error
@@ -180,6 +190,7 @@ def _load(
     *,
     force: bool,
     to_code: ToCode,
+    logs: Sequence[RuledLog],
 ) -> Policy:
     files = folders.files(".toml", ".lua")
     names = {path: named.original(path, folders) for path in files}
@@ -204,7 +215,7 @@ def _load(
         schema = loaded.schema
         documents |= {path: loaded.document(str(path)) for path in scripts}
     merged = merge_what_is_right(
-        [documents[names[path]] for path in files], schema.findings, faults
+        [documents[names[path]] for path in files], schema.findings, faults, logs
     )
     bound = None
     with faults:

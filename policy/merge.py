@@ -19,8 +19,8 @@ from oborona.policy.brands import Brands, brands
 from oborona.policy.dns_lists import DNS_LISTS, dns_list
 from oborona.policy.engine_table import EnginesTable, engines_table
 from oborona.policy.event_lists import EVENT_LISTS
-from oborona.policy.event_logs import EVENT_LOGS, event_log
-from oborona.policy.event_rules import EVENT_RULES, NO_EVENTS, EventPolicy, event_policy
+from oborona.policy.event_logs import RuledLog
+from oborona.policy.event_rules import DECLARE_SO, DECLARED_ELSEWHERE, EVENT_RULES, NO_EVENTS, EventPolicy, event_policy
 from oborona.policy.faults import PolicyFaults
 from oborona.policy.file_tables import (
     CONDITIONS,
@@ -40,7 +40,7 @@ from oborona.policy.limit_table import LIMITS
 from oborona.policy.limits import Limit, limit_of
 from oborona.policy.local_lists import LOCAL_LISTS, ListSource, list_source
 from oborona.policy.models.final.features import SHIPPED
-from oborona.policy.named_tables import NamedTables
+from oborona.policy.named_tables import NamedTables, refuse
 from oborona.policy.outgoing_table import OutgoingTable, outgoing_table
 from oborona.policy.own_people import OWN_PEOPLE, OwnPeople, own_person
 from oborona.policy.rules import (
@@ -129,7 +129,10 @@ def merge(
 
 
 def merge_what_is_right(
-    documents: Sequence[TomlDocument], findings: Collection[str] | None, faults: PolicyFaults
+    documents: Sequence[TomlDocument],
+    findings: Collection[str] | None,
+    faults: PolicyFaults,
+    logs: Sequence[RuledLog] = (),
 ) -> MergedPolicy:
     """Return what the files say together, later ones over earlier ones.
 
@@ -138,11 +141,14 @@ def merge_what_is_right(
         findings: all there are; None = any.
         faults: gets each key, value or combination that is not allowed, with its place; what it
             stands in is left out.
+        logs: logs of events beside our own, as they are declared.
     """
     single: dict[str, dict[str, GivenValue]] = {name: {} for name in SINGLE}
     named = NamedTables(SORTS, faults)
     for document in documents:
         with faults:
+            if DECLARED_ELSEWHERE in document.data:
+                raise refuse(DECLARE_SO, document.key(DECLARED_ELSEWHERE, 0))
             top = table(document, (), PolicyFile, name="policy", error=PolicyError)
             for name, schema in SINGLE.items():
                 if name in top:
@@ -214,7 +220,7 @@ def merge_what_is_right(
     events = NO_EVENTS
     with faults:
         events = event_policy(
-            faults.each(event_log, named.tables[EVENT_LOGS.key].values()),
+            logs,
             named.tables[EVENT_LISTS.key].values(),
             named.tables[EVENT_RULES.key].values(),
             faults,

@@ -159,15 +159,11 @@ def _meaning_of_limit(limit: Limit | FlowLimit) -> dict[str, Any]:
 def _meaning_of_events(events: EventPolicy) -> dict[str, Any]:
     """Return what the tables of event logs mean; nothing where there are none."""
     meant = {
-        "event_log": {
-            log.name: {"columns": log.columns, "events": sorted(log.events)}
-            for log in events.logs.values()
-        },
         "event_list": {name: sorted(texts) for name, texts in events.lists.items()},
         "event_rule": {
             rule.name: {**_fields(rule, {"when"}), "log": log, "when": plain(rule.when)}
-            for log, rules in events.by_log.items()
-            for rule in rules.rules
+            for log, rules in events.rules_over.items()
+            for rule in rules
             if rule.enabled
         },
     }

@@ -20,7 +20,8 @@ from oborona.eventlog.rules.columns import column_of, table_schema
 from oborona.eventlog.rules.compile import CheckedTree
 from oborona.eventlog.rules.cost import written_size
 from oborona.eventlog.rules.networks import address_columns
-from oborona.policy.event_logs import EventColumnKind, RuledLog
+from oborona.policy.event_columns import ColumnKind
+from oborona.policy.event_logs import RuledLog
 from oborona.policy.event_rules import LogRules
 from oborona.policy.expression.fault import ExpressionFault
 from oborona.policy.rules import Rule
@@ -29,14 +30,14 @@ from oborona.types import RuleMode
 LOG: Final = RuledLog(
     name="CLICKS",
     columns={
-        "agent": EventColumnKind.TEXT,
-        "place": EventColumnKind.TEXT,
-        "price": EventColumnKind.NUMBER,
-        "weight": EventColumnKind.NUMBER,
-        "robot": EventColumnKind.FLAG,
-        "shown": EventColumnKind.TIME,
-        "tags": EventColumnKind.SET,
-        "client": EventColumnKind.ADDRESS,
+        "agent": ColumnKind.TEXT,
+        "place": ColumnKind.TEXT,
+        "price": ColumnKind.NUMBER,
+        "weight": ColumnKind.NUMBER,
+        "robot": ColumnKind.FLAG,
+        "shown": ColumnKind.TIME,
+        "tags": ColumnKind.SET,
+        "client": ColumnKind.ADDRESS,
     },
     events=("click", "show", "buy-now"),
 )

@@ -23,7 +23,6 @@ from oborona.policy.folders import PolicyFolders
 from tests.eventlog.erasing_program import eraser
 from tests.eventlog.test_command import oborona, site
 from tests.eventlog.test_day_pass import DATE, DUE, PassedLog, row
-from tests.eventlog.test_policy_rules import LOG
 from tests.eventlog.worlds import CLICKS, ENGINE, NO_RULES, opened_log
 
 __all__ = ["site"]
@@ -55,7 +54,7 @@ def passed(tmp_path: Path) -> Iterator[PassedLog]:
 def rules_of(tmp_path: Path, text: str = RULES) -> EventRules:
     folder = tmp_path / "other.d"
     folder.mkdir(exist_ok=True)
-    (folder / "50-events.toml").write_text(LOG + text)
+    (folder / "50-events.toml").write_text(text)
     return PolicyRules(PolicyFolders.of(folder), [CLICKS], ENGINE).of_day("clicks")
 
 
@@ -143,7 +142,6 @@ def test_the_command_writes_compares_and_removes(site: Path) -> None:
 
     (site / "other").mkdir()
     (site / "other/50-events.toml").write_text(
-        '[[event_log]]\nname = "CLICKS"\ncolumns = { page = "text" }\nevents = ["click"]\n'
         '[[event_rule]]\nname = "PAGE"\nlog = "CLICKS"\nwhen = "page == \'p\'"\nsay = "it"\n'
     )
     words = ("backfill", "clicks", "trial", "--policy", str(site / "other"), "--since", date)

@@ -45,11 +45,6 @@ click = 2
 """
 
 OTHER_RULES = """
-[[event_log]]
-name    = "FEEDBACK"
-columns = { way = "text" }
-events  = ["complaint", "pardon", "read", "deleted", "trap"]
-
 [[event_rule]]
 name = "ANY_WORD"
 log  = "FEEDBACK"
@@ -400,24 +395,11 @@ def test_one_rule_is_suppressed_by_name(calm_site: Path) -> None:
     assert ("PARDONS_ONLY" in left, "ABNORMAL" in left) == (False, True)
 
 
-CLICKS_RULES = """
-[[event_log]]
-name    = "CLICKS"
-columns = { page = "text" }
-events  = ["click", "show"]
-"""
-
-
 @pytest.mark.slow
 def test_a_model_of_persons_is_trained_installed_and_asked(calm_site: Path) -> None:
-    settings = (calm_site / "oborona.toml").read_text()
-    (calm_site / "oborona.toml").write_text(
-        settings.replace("[paths]", '[paths]\npolicy = "policy.d"')
-    )
-    (calm_site / "policy.d").mkdir()
-    (calm_site / "policy.d/50-events.toml").write_text(CLICKS_RULES)
     declared = calm_site / "eventlog.d/clicks.toml"
-    declared.write_text(declared.read_text().replace("click = 2", "click = 20"))
+    text = declared.read_text().replace("click = 2", "click = 20")
+    declared.write_text('events = ["click", "show"]\n' + text)
     today = time.time() // 86_400 * 86_400
     lines = [
         {
@@ -490,6 +472,31 @@ def test_a_model_of_persons_is_trained_installed_and_asked(calm_site: Path) -> N
     assert oborona(calm_site, "model", "remove", "clicks").exit_code != 0
 
 
+def test_the_policy_is_checked_against_the_logs_of_the_site(calm_site: Path) -> None:
+    rule = "[[event_rule]]\nname = 'ONE'\nlog = 'CLICKS'\nwhen = \"page == 'a'\"\n"
+    (calm_site / "policy.d").mkdir()
+    file = calm_site / "policy.d/50-events.toml"
+    settings = calm_site / "oborona.toml"
+    settings.write_text(settings.read_text().replace("[paths]", '[paths]\npolicy = "policy.d"'))
+
+    def checked(text: str) -> Result:
+        file.write_text(text)
+        return CliRunner().invoke(main, ["--config", str(settings), "policy", "check"])
+
+    assert checked(rule).exit_code == 0
+    for text, told in (
+        (rule.replace("page", "leaf"), "unknown fact leaf"),
+        (rule.replace("CLICKS", "SHOWS"), "no event log is called SHOWS"),
+        ("[[event_log]]\nname = 'CLICKS'\n" + rule, "is no table of the policy"),
+    ):
+        refused = checked(text)
+        assert refused.exit_code != 0
+        assert told in refused.output + str(refused.exception)
+    (calm_site / "eventlog.d/clicks.toml").unlink()
+    alone = checked(rule)
+    assert "a file eventlog.d/clicks.toml declares it" in alone.output + str(alone.exception)
+
+
 def test_training_takes_one_source(calm_site: Path) -> None:
     config = ["--config", str(calm_site / "oborona.toml")]
     both = ["model", "train", "--from-log", "clicks", "--from", str(calm_site)]
@@ -497,4 +504,5 @@ def test_training_takes_one_source(calm_site: Path) -> None:
     assert "name a folder by --from, an index by --index, or a log by --from-log" in refused.output
     assert oborona(calm_site, "run", "--once").exit_code == 0
     none = CliRunner().invoke(main, [*config, "model", "train", "--from-log", "clicks"])
-    assert "no [[event_log]] of the policy declares CLICKS" in none.output + str(none.exception)
+    assert none.exit_code != 0
+    assert "no day of clicks that is delivered has persons" in none.output + str(none.exception)

@@ -19,6 +19,8 @@ from oborona.eventlog.rules.compile import (
 )
 from oborona.eventlog.rules.networks import halves
 from oborona.eventlog.rules.row import RowRules
+from oborona.policy.event_columns import ColumnKind
+from oborona.policy.event_logs import RuledLog
 from oborona.policy.event_rules import LogRules
 from oborona.policy.expression import REFERENCE
 from oborona.policy.expression.table_dialect import REFUSED
@@ -26,12 +28,20 @@ from oborona.policy.fact_table import SCHEMA
 from oborona.policy.load import load_policy
 from tests.eventlog.made_rows import source
 
-LOGS = """
-[[event_log]]
-name = "CLICKS"
-columns = { agent = "text", place = "text", price = "number", weight = "number", robot = "flag", shown = "time", tags = "set", client = "address" }
-events = ["click", "show", "buy-now"]
-"""
+CLICKS: Final = RuledLog(
+    name="CLICKS",
+    columns={
+        "agent": ColumnKind.TEXT,
+        "place": ColumnKind.TEXT,
+        "price": ColumnKind.NUMBER,
+        "weight": ColumnKind.NUMBER,
+        "robot": ColumnKind.FLAG,
+        "shown": ColumnKind.TIME,
+        "tags": ColumnKind.SET,
+        "client": ColumnKind.ADDRESS,
+    },
+    events=("click", "show", "buy-now"),
+)
 
 
 def rule(name: str, when: str, more: str = "") -> str:
@@ -39,8 +49,8 @@ def rule(name: str, when: str, more: str = "") -> str:
 
 
 def loaded(folder: Path, *rules: str) -> LogRules:
-    (folder / "10.toml").write_text(LOGS + "".join(rules))
-    return load_policy(folder, SCHEMA).events.by_log["CLICKS"]
+    (folder / "10.toml").write_text("".join(rules))
+    return load_policy(folder, SCHEMA, logs=[CLICKS]).events.by_log["CLICKS"]
 
 
 ROWS: Final[list[dict[str, Any]]] = [
@@ -107,7 +117,7 @@ def test_an_expression_that_grows_too_long_is_refused_with_its_place(tmp_path: P
     )
     with pytest.raises(PolicyError, match="rule LONG: when: is too long") as caught:
         compile_rules(rules, rules.log)
-    assert (Path(caught.value.file).name, caught.value.line) == ("10.toml", 16)
+    assert (Path(caught.value.file).name, caught.value.line) == ("10.toml", 11)
 
 
 def test_what_spark_cannot_do_is_refused_for_spark_alone(tmp_path: Path) -> None:
@@ -115,7 +125,7 @@ def test_what_spark_cannot_do_is_refused_for_spark_alone(tmp_path: Path) -> None
     assert set(compile_rules(rules, rules.log)) == {"GREEK"}
     with pytest.raises(PolicyError, match=r"rule GREEK: when: pattern: \\p\{Greek\}") as caught:
         compile_rules(rules, rules.log, TableEngine.PYSPARK)
-    assert caught.value.line == 10
+    assert caught.value.line == 5
     assert caught.value.column > 20
 
 

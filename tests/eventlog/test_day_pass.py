@@ -29,7 +29,6 @@ from oborona.eventlog.tables.parquet import TableMismatch, read_table
 from oborona.eventlog.thresholds import LATE_S
 from oborona.policy.folders import PolicyFolders
 from tests.eventlog.test_merger import Killed, MergedLog
-from tests.eventlog.test_policy_rules import LOG
 from tests.eventlog.worlds import CLICKS, ENGINE, NO_RULES, START, made_rows, opened_log
 
 MIDNIGHT = START // 86_400 * 86_400
@@ -402,7 +401,7 @@ say  = "a click"
 def test_rules_over_days_look_at_days_alone(tmp_path: Path) -> None:
     folder = tmp_path / "policy.d"
     folder.mkdir()
-    (folder / "50-events.toml").write_text(LOG + OVER_DAYS)
+    (folder / "50-events.toml").write_text(OVER_DAYS)
     rules = PolicyRules(PolicyFolders.of(folder), [CLICKS], ENGINE)
     assert rules.of("clicks").live == ("CLICKED",)
     assert rules.of("clicks").needed == {"event"}

@@ -23,7 +23,7 @@ def delivered(tmp_path: Path) -> Path:
     """A state folder with tables, none of them checked."""
     state = tmp_path / "delivered"
     with opened_log(state) as log:
-        suppressed(log, HASHER.person("robot 1") or 0)
+        suppressed(log, HASHER.person("person 1") or 0)
         for name, rows in made_rows(21, TABLES, 1_000).items():
             log.deliver(name, rows)
     return state

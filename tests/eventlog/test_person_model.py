@@ -28,7 +28,6 @@ from oborona.policy.folders import PolicyFolders
 from oborona.policy.models.final.examples import FinalExample
 from oborona.policy.models.final.file import BrokenModel, encode
 from tests.eventlog.test_day_pass import PassedLog
-from tests.eventlog.test_policy_rules import LOG
 from tests.eventlog.worlds import CLICKS, ENGINE, START, opened_log
 
 MIDNIGHT = START // 86_400 * 86_400
@@ -121,7 +120,7 @@ def modelled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ModelledLog]:
     tmp_path = tmp_path_factory.mktemp("modelled")
     folder = tmp_path / "policy.d"
     folder.mkdir()
-    (folder / "50-events.toml").write_text(LOG + RULES)
+    (folder / "50-events.toml").write_text(RULES)
     rules = PolicyRules(PolicyFolders.of(folder), [CLICKS], ENGINE)
     with opened_log(tmp_path, rules=lambda: rules.of("clicks")) as log:
         site = ModelledLog(log, tmp_path, rules)

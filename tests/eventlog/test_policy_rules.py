@@ -9,22 +9,20 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from oborona.errors import PolicyError
 from oborona.eventlog.log_metrics import MARKED, ROWS, TROUBLE, WAITING, status_of
 from oborona.eventlog.policy_rules import PolicyRules
 from oborona.eventlog.replay import RuleReplay
+from oborona.eventlog.schema import LogColumn
 from oborona.eventlog.slots import SLOT_S, slot_name
+from oborona.policy.event_columns import ColumnKind
 from oborona.policy.folders import PolicyFolders
 from tests.eventlog.worlds import CLICKS, ENGINE, START, CheckedLog, opened_log
 
-LOG = """
-[[event_log]]
-name    = "CLICKS"
-columns = { page = "text", amount = "number" }
-events  = ["click", "show"]
-"""
+NOTHING = "# nothing\n"
 RULES = """
 [[event_rule]]
 name = "MANY"
@@ -72,7 +70,7 @@ class RuledLog:
 
 
 @contextmanager
-def ruled(tmp_path: Path, text: str = LOG + RULES) -> Iterator[RuledLog]:
+def ruled(tmp_path: Path, text: str = RULES) -> Iterator[RuledLog]:
     """Open a log with a policy."""
     folder = tmp_path / "policy.d"
     folder.mkdir(exist_ok=True)
@@ -114,22 +112,22 @@ def test_rules_know_what_a_person_did_in_earlier_tables(tmp_path: Path) -> None:
 def test_a_policy_that_changes_is_taken_over(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    with ruled(tmp_path, LOG) as site:
+    with ruled(tmp_path, NOTHING) as site:
         site.log.deliver(EARLIER, [row(1, -200, 7, amount=20.0)])
         site.log.check()
         site.rules.follow()
-        site.file.write_text(LOG + RULES)
+        site.file.write_text(RULES)
         site.rules.follow()
         site.log.deliver(LATER, [row(2, 0, 7, amount=20.0)])
         site.log.check()
         assert (site.log.rules(EARLIER), site.log.rules(LATER)) == ([[]], [["DEAR"]])
         with caplog.at_level(logging.ERROR, "oborona.eventlog"):
-            site.file.write_text((LOG + RULES).replace("amount > 10", "amuont > 10"))
+            site.file.write_text(RULES.replace("amount > 10", "amuont > 10"))
             site.rules.follow()
         assert "the last event rules stay in force" in caplog.text
         assert "amuont" in str(vars(caplog.records[-1]))
         assert "DEAR" in site.rules.of("clicks").live
-        site.file.write_text(LOG + RULES.replace("amount > 10", "amount > 1"))
+        site.file.write_text(RULES.replace("amount > 10", "amount > 1"))
         site.rules.follow()
         site.log.deliver(slot_name(START + SLOT_S), [row(3, SLOT_S, 9, amount=2.0)])
         site.log.check()
@@ -147,27 +145,65 @@ def test_a_policy_folder_that_is_gone_leaves_the_rules_in_force(
         assert "DEAR" in site.rules.of("clicks").live
         assert caplog.text.count("the last event rules stay in force") == 1
         site.file.unlink()
-        site.file.write_text(LOG)
+        site.file.write_text(NOTHING)
         site.rules.follow()
         assert site.rules.of("clicks").live == ()
 
 
-@pytest.mark.parametrize(
-    ("was", "becomes", "says"),
-    [
-        ('page = "text"', 'leaf = "text"', "a column 'leaf', and the log has none"),
-        ('amount = "number"', 'amount = "text"', "'amount' is text in the policy, and number"),
-    ],
-)
-def test_a_log_of_other_columns_is_refused(
-    tmp_path: Path, was: str, becomes: str, says: str
-) -> None:
-    with pytest.raises(PolicyError, match=says), ruled(tmp_path, LOG.replace(was, becomes)):
+def test_rules_are_checked_against_the_log_as_it_is_declared(tmp_path: Path) -> None:
+    other = RULES.replace("amount > 10", "leaf == 'a'")
+    with pytest.raises(PolicyError, match="unknown fact leaf"), ruled(tmp_path, other):
         pass  # it has begun
 
 
+def test_a_rule_over_a_log_that_nobody_declares_is_told_and_looks_at_nothing(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    text = RULES.replace('"DEAR"\nlog  = "CLICKS"', '"DEAR"\nlog  = "SHOWS"')
+    with caplog.at_level(logging.WARNING, "oborona.eventlog"), ruled(tmp_path, text) as site:
+        assert site.rules.of("clicks").live == ("MANY", "FAST")
+    assert "an event rule looks at no row" in caplog.text
+    assert "no event log is called SHOWS" in str(vars(caplog.records[0]))
+
+
+def test_another_declaration_is_another_version_of_the_rules(tmp_path: Path) -> None:
+    with ruled(tmp_path) as site:
+        folders = PolicyFolders.of(site.file.parent)
+        columns = (*CLICKS.columns, LogColumn("agent", ColumnKind.TEXT))
+        versions = [
+            PolicyRules(folders, [one], ENGINE).of("clicks").version
+            for one in (
+                CLICKS,
+                CLICKS,
+                msgspec.structs.replace(CLICKS, columns=columns),
+                msgspec.structs.replace(CLICKS, events=("click", "show", "buy")),
+            )
+        ]
+        site.file.write_text(NOTHING)
+        without = PolicyRules(folders, [CLICKS], ENGINE).of("clicks").version
+    assert versions[0] == versions[1]
+    assert len({*versions}) == 3
+    assert " " not in without, "nothing hangs on it"
+
+
+def test_without_kinds_of_events_rules_count_none_by_its_kind(tmp_path: Path) -> None:
+    log = msgspec.structs.replace(CLICKS, events=())
+    folder = tmp_path / "policy.d"
+    folder.mkdir()
+    file = folder / "50-events.toml"
+    file.write_text(RULES[RULES.index('[[event_rule]]\nname = "FAST"') :])
+    rules = PolicyRules(PolicyFolders.of(folder), [log], ENGINE)
+    with opened_log(tmp_path, rules=lambda: rules.of("clicks"), schema=log) as checked:
+        checked.deliver(EARLIER, [row(1, -200, 7, amount=20.0), row(2, -199, 7, event="odd")])
+        checked.check()
+        assert checked.rules(EARLIER) == [["DEAR"], ["FAST"]]
+    file.write_text(RULES)
+    with pytest.raises(PolicyError, match=r"unknown person.day\[click\]"):
+        PolicyRules(PolicyFolders.of(folder), [log], ENGINE)
+
+
 def test_a_log_without_rules_has_those_of_the_system(tmp_path: Path) -> None:
-    with ruled(tmp_path, "# nothing\n") as site:
+    with ruled(tmp_path, NOTHING) as site:
         site.log.deliver(EARLIER, [row(1, -200, 7), row(2, -100, 7, key=1)])
         site.log.check()
         assert site.log.rules(EARLIER) == [[], ["DUPLICATE"]]
@@ -183,8 +219,7 @@ def test_a_replay_says_what_other_rules_would_have_caught(tmp_path: Path) -> Non
         checked = [site.log.rules(name) for name in (EARLIER, LATER)]
         before = site.rules.of("clicks")
         site.file.write_text(
-            LOG
-            + RULES.replace("person.day[click] > 2", "person.day[click] > 1").replace(
+            RULES.replace("person.day[click] > 2", "person.day[click] > 1").replace(
                 "amount > 10", "duplicate"
             )
         )

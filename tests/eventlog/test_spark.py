@@ -29,7 +29,6 @@ from tests.eventlog.made_rows import source
 from tests.eventlog.random_expressions import LOG, ExpressionMaker, rows_of, rules_of
 from tests.eventlog.test_day_pass import DATE, DUE, PassedLog
 from tests.eventlog.test_facts import NEEDED, THRESHOLDS, random_rows
-from tests.eventlog.test_policy_rules import LOG as LOG_OF_CLICKS
 from tests.eventlog.test_random_expressions import differences
 from tests.eventlog.test_suppression import suppressed
 from tests.eventlog.worlds import CLICKS, HASHER, made_rows, opened_log, tree
@@ -157,7 +156,7 @@ def test_tables_half_hours_and_days_are_those_of_duckdb(spark: SparkTables, tmp_
     def made(name: str, engine: EventEngine | None, dialect: TableEngine) -> dict[str, Any]:
         state = tmp_path / name
         (state / "policy.d").mkdir(parents=True)
-        (state / "policy.d/50-events.toml").write_text(LOG_OF_CLICKS + RULES)
+        (state / "policy.d/50-events.toml").write_text(RULES)
         rules = PolicyRules(PolicyFolders.of(state / "policy.d"), [CLICKS], dialect)
         with opened_log(state, engine=engine, rules=lambda: rules.of("clicks")) as log:
             passed = PassedLog(log, state, lambda: rules.of_day("clicks"))

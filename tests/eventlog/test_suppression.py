@@ -26,7 +26,6 @@ from oborona.eventlog.thresholds import LATE_S, ThresholdRenewal
 from oborona.policy.folders import PolicyFolders
 from tests.eventlog.erasing_program import eraser
 from tests.eventlog.test_day_pass import DATE, DUE, MIDNIGHT, PassedLog, row
-from tests.eventlog.test_policy_rules import LOG
 from tests.eventlog.worlds import (
     CLICKS,
     ENGINE,
@@ -96,7 +95,7 @@ def ruled(tmp_path: Path) -> PolicyRules:
     """Rules of a policy."""
     folder = tmp_path / "policy.d"
     folder.mkdir()
-    (folder / "50-events.toml").write_text(LOG + RULES)
+    (folder / "50-events.toml").write_text(RULES)
     return PolicyRules(PolicyFolders.of(folder), [CLICKS], ENGINE)
 
 

@@ -20,17 +20,19 @@ from oborona.eventlog.engines.engine import EventEngine
 from oborona.eventlog.folder import LogFolder
 from oborona.eventlog.keys import EventHasher
 from oborona.eventlog.policy_rules import EventRules
-from oborona.eventlog.schema import ColumnKind, LogColumn, LogSchema
+from oborona.eventlog.schema import LogColumn, LogSchema
 from oborona.eventlog.slots import slot_name
 from oborona.eventlog.tables.arrow_schema import arrow_schema
 from oborona.eventlog.tables.checksum import checksum_text
 from oborona.eventlog.tables.parquet import read_table, write_table
+from oborona.policy.event_columns import ColumnKind
 
 START = 1_763_892_000  # 2025-11-23T10:00
 SLOT_S = 300
 CLICKS = LogSchema(
     name="clicks",
     columns=(LogColumn("page", ColumnKind.TEXT), LogColumn("amount", ColumnKind.NUMBER)),
+    events=("click", "show"),
     thresholds={"click": 20.0},
     threshold=60.0,
 )

@@ -14,7 +14,8 @@ from oborona.eventlog.declared_log import DeclaredLog
 from oborona.eventlog.event_batch import LONGEST_REASON, check_batch
 from oborona.eventlog.export.record_shaper import RecordShaper
 from oborona.eventlog.keys import EventHasher
-from oborona.eventlog.schema import ColumnKind, LogColumn, LogSchema
+from oborona.eventlog.schema import LogColumn, LogSchema
+from oborona.policy.event_columns import ColumnKind
 
 MOST = 50  # rows
 _KINDS = {"i": ColumnKind.TEXT, "t": ColumnKind.TIME, "e": ColumnKind.TEXT, "u": ColumnKind.HASHED}

@@ -114,6 +114,25 @@ class CliContext:
             self._policy = load_policy(self.policy_folders, SCHEMA)
         return self._policy
 
+    def whole_policy(self) -> Policy:
+        """The policy, checked; the rules over logs of others, too, as the site declares these.
+
+        Raises:
+            ConfigError: a log is not declared as it must be.
+            PolicyError: the policy can't be used, or has rules over a log that is not declared.
+        """
+        from oborona.eventlog.declared_log import read_logs
+        from oborona.eventlog.ruled_logs import as_ruled
+        from oborona.eventlog.schema import OWN_NAMES
+        from oborona.policy.fact_table import SCHEMA
+        from oborona.policy.load import load_policy
+
+        declared = read_logs(Path(self.loaded.settings.paths.event_logs), OWN_NAMES)
+        logs = [as_ruled(log.schema) for log in declared]
+        self._policy = load_policy(self.policy_folders, SCHEMA, logs=logs)
+        self._policy.events.refuse_unchecked()
+        return self._policy
+
     def keys(self) -> SiteKeys:
         """The site's keys, or those of no site, with a word on standard error."""
         from oborona import secret

@@ -25,7 +25,7 @@ from oborona.policy.expression.schema import DERIVED_METRICS, FactFamily
 from oborona.policy.expression.table_dialect import REFUSED
 from oborona.policy.fact_table import AREAS, NAMES, SCHEMA, STAGES
 from oborona.policy.facts.declaration import FactArea
-from oborona.policy.load import load_policy
+from oborona.policy.own_event_logs import OWN_LOGS
 from oborona.policy.person_facts import PERSON_FACTS, person_families
 from oborona.policy.pictures import FINDINGS as OF_PICTURES
 from oborona.policy.scripts.scripts import FINDINGS as OF_SCRIPTS
@@ -162,7 +162,6 @@ def _example(fact: Fact | FactFamily) -> str:
 
 def event_facts() -> str:
     """Return docs/policy/event-facts.md."""
-    logs = load_policy(ROOT / "etc/policy.d", SCHEMA).events.logs
     families = person_families(("EVENT",), ("COLUMN",))
     lines = [
         "# Event facts: what event rules may name",
@@ -211,7 +210,7 @@ def event_facts() -> str:
             for family in families
         ),
         "",
-        *(line for log in logs.values() for line in _log(log)),
+        *(line for log in OWN_LOGS for line in _log(log)),
         "## Functions",
         "",
         *(

@@ -6,6 +6,7 @@ time = "at"                    #     its file is one
 event = "action"
 person = ["user"]              # together they are one person; tables hold its keyed hash
 info = ["page"]                # what tells an event from another of the same person
+events = ["click", "show"]     # all kinds of events: for rules that count them by kind
 
 [columns]                      # each that is to be taken, and its kind
 click = "text"
@@ -27,6 +28,7 @@ many = 300                     # so many, whatever their share
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Final, Literal
@@ -38,17 +40,21 @@ from oborona.errors import ConfigError
 from oborona.eventlog.schema import (
     DEFAULT_THRESHOLD,
     NAME,
-    ColumnKind,
+    STORED_KINDS,
     FraudLine,
     LogColumn,
     LogSchema,
 )
-from oborona.toml import TomlPlace, read, table
+from oborona.policy.event_columns import ColumnKind
+from oborona.toml import TomlPlace, did_you_mean, read, table
 
 OTHERS: Final = "others"
 SUFFIX: Final = ".toml"
 MOST_LOGS: Final = 100  # more are no declarations of logs but something else's files
-_KINDS: Final = ", ".join(kind.value for kind in ColumnKind)
+MOST_EVENTS: Final = 200  # kinds of events of one log: each may become a column of counts
+LONGEST_EVENT: Final = 64  # characters of one
+_EVENT: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:/-]*")
+_KINDS: Final = ", ".join(STORED_KINDS)
 
 
 class LogDeclaration(msgspec.Struct, frozen=True, kw_only=True):
@@ -62,6 +68,13 @@ class LogDeclaration(msgspec.Struct, frozen=True, kw_only=True):
     id: str = ""
     person: Annotated[tuple[str, ...], Meta(extra={"allowed": "a list of columns"})] = ()
     info: Annotated[tuple[str, ...], Meta(extra={"allowed": "a list of columns"})] = ()
+    events: Annotated[
+        tuple[str, ...],
+        Meta(
+            max_length=MOST_EVENTS,
+            extra={"allowed": f"a list of at most {MOST_EVENTS} kinds of events"},
+        ),
+    ] = ()
     columns: Annotated[
         dict[str, ColumnKind], Meta(extra={"allowed": f"a table of columns, each one of {_KINDS}"})
     ]
@@ -140,6 +153,12 @@ def _problem(name: str, log: LogDeclaration, taken: frozenset[str]) -> tuple[str
     for key, column in named:
         if column not in log.columns:
             return key, f"{key} names {column!r}, which is none of [columns]"
+    for column, kind in log.columns.items():
+        if kind not in STORED_KINDS:
+            return "columns", f"columns: {column!r} is {kind}; a file has {_KINDS}"
+    problem = _problem_of_events(log)
+    if problem:
+        return problem
     wanted = {
         "time": (log.time, {ColumnKind.TIME}),
         "event": (log.event, {ColumnKind.TEXT}),
@@ -154,6 +173,22 @@ def _problem(name: str, log: LogDeclaration, taken: frozenset[str]) -> tuple[str
     return None
 
 
+def _problem_of_events(log: LogDeclaration) -> tuple[str, str] | None:
+    for event in log.events:
+        if len(event) > LONGEST_EVENT or not _EVENT.fullmatch(event):
+            return "events", (
+                f"events: {event[:80]!r} is no kind of event; write letters, digits and . _ : / -,"
+                f" at most {LONGEST_EVENT}"
+            )
+    if len(set(log.events)) < len(log.events):
+        return "events", "events: each once"
+    strangers = log.thresholds.keys() - {*log.events, OTHERS}
+    if log.events and strangers:
+        hint = did_you_mean(min(strangers), log.events)
+        return "thresholds", f"thresholds: {min(strangers)!r} is none of events{hint}"
+    return None
+
+
 def _log(name: str, log: LogDeclaration) -> DeclaredLog:
     parts = {log.id, log.time, log.event, *log.person}
     thresholds = dict(log.thresholds)
@@ -165,6 +200,7 @@ def _log(name: str, log: LogDeclaration) -> DeclaredLog:
                 for column, kind in log.columns.items()
                 if column not in parts
             ),
+            events=log.events,
             id_kind=log.columns[log.id] if log.id else ColumnKind.TEXT,
             threshold=thresholds.pop(OTHERS, DEFAULT_THRESHOLD),
             thresholds=thresholds,

@@ -6,19 +6,22 @@ there is no last one, and nothing is checked without its rules.
 
 from __future__ import annotations
 
+import hashlib
 import logging
 from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 
 import ibis
+import msgspec
 from ibis.expr import types as ir
 
 from oborona.config.eventlog import TableEngine
 from oborona.errors import PolicyError
+from oborona.eventlog.ruled_logs import as_ruled
 from oborona.eventlog.rules.compile import RuleColumn, compile_rules, live_names, needed_facts
 from oborona.eventlog.rules.facts import with_facts
 from oborona.eventlog.schema import LogSchema
-from oborona.policy.event_logs import EventColumnKind, RuledLog
+from oborona.policy.event_logs import RuledLog
 from oborona.policy.event_rules import LogRules
 from oborona.policy.fact_table import SCHEMA
 from oborona.policy.folders import PolicyFolders
@@ -28,6 +31,7 @@ from oborona.telemetry.log import event
 
 OF_CHECK: Final = frozenset({"duplicate", "person.abnormal"})
 """Facts that the rules of the system rest on: their columns are there."""
+_VERSION: Final = 8  # characters
 _SUFFIXES: Final = (".toml", ".list", ".lua")
 
 _log = logging.getLogger("oborona.eventlog")
@@ -106,7 +110,7 @@ class PolicyRules:
     ) -> None:
         self._folders = folders
         self._dialect = dialect
-        self._schemas = {schema.name: schema for schema in schemas}
+        self._logs = [as_ruled(schema) for schema in schemas]
         self._cache = PolicyCache()
         self._trouble = ""  # as it was said
         self._stamps = self._look()
@@ -142,26 +146,21 @@ class PolicyRules:
         return tuple(stamps)
 
     def _loaded(self) -> tuple[dict[str, EventRules], dict[str, EventRules]]:
-        policy = load_policy(self._folders, SCHEMA, self._cache)
+        policy = load_policy(self._folders, SCHEMA, self._cache, logs=self._logs)
         events = policy.events
         of_tables, of_days = (
-            {name: self._of(policy, rules, one) for name, one in self._schemas.items()}
+            {log.name.lower(): self._of(policy, rules[log.name], log) for log in self._logs}
             for rules in (events.of_tables, events.by_log)
         )
+        for problem in events.unchecked:
+            event(_log, logging.WARNING, "an event rule looks at no row", why=problem)
         return of_tables, of_days
 
-    def _of(self, policy: Policy, by_log: Mapping[str, LogRules], schema: LogSchema) -> EventRules:
-        name = schema.name.upper()
-        rules = by_log.get(name)
-        if rules is None:
-            return EventRules(policy.version)
-        log = policy.events.logs[name]
-        wrong = _difference(log, schema)
-        if wrong:
-            raise PolicyError(f"event log {name}: {wrong}")
+    def _of(self, policy: Policy, rules: LogRules, log: RuledLog) -> EventRules:
+        columns = compile_rules(rules, log, self._dialect)
         return EventRules(
-            version=policy.version,
-            columns=compile_rules(rules, log, self._dialect),
+            version=f"{policy.version} log {_version_of(log)}" if columns else policy.version,
+            columns=columns,
             live=live_names(rules),
             needed=needed_facts(rules),
             log=log,
@@ -169,12 +168,7 @@ class PolicyRules:
         )
 
 
-def _difference(log: RuledLog, schema: LogSchema) -> str:
-    """Return in what the log that rules are written for is not the one that there is."""
-    there = {column.name: EventColumnKind(column.kind.value) for column in schema.columns}
-    for column, kind in log.columns.items():
-        if column not in there:
-            return f"the policy has a column {column!r}, and the log has none"
-        if there[column] is not kind:
-            return f"column {column!r} is {kind} in the policy, and {there[column]} in the log"
-    return ""
+def _version_of(log: RuledLog) -> str:
+    """Return what is another one whenever a log is declared otherwise."""
+    meant = msgspec.json.encode((log.columns, sorted(log.events)), order="deterministic")
+    return hashlib.sha256(meant).hexdigest()[:_VERSION]

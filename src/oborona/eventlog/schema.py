@@ -18,13 +18,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from enum import StrEnum
 from types import MappingProxyType
 from typing import Any, Final
 
 import msgspec
 
 from oborona.errors import ConfigError
+from oborona.policy.event_columns import ColumnKind
 
 NAME: Final = re.compile(r"[a-z][a-z0-9_]{0,62}")
 """Names of logs and columns: what any engine and any folder takes as it stands."""
@@ -43,15 +43,10 @@ OWN_NAMES: Final = frozenset({"feedback", "messages", "refusals", "moves", "deed
 DEFAULT_THRESHOLD: Final = 300.0  # events of one name of one person in a day
 
 
-class ColumnKind(StrEnum):
-    """What a column holds."""
-
-    INTEGER = "integer"  # 64 bits, signed
-    NUMBER = "number"  # a double
-    TEXT = "text"
-    FLAG = "flag"
-    TIME = "time"
-    HASHED = "hashed"  # a text of which the table keeps the keyed hash
+STORED_KINDS: Final = tuple(
+    kind for kind in ColumnKind if kind not in (ColumnKind.SET, ColumnKind.ADDRESS)
+)
+"""Kinds of columns that tables have; the others are of the language of rules alone, so far."""
 
 
 class LogColumn(msgspec.Struct, frozen=True):
@@ -78,6 +73,7 @@ class LogSchema(msgspec.Struct, frozen=True, kw_only=True):
 
     name: str
     columns: tuple[LogColumn, ...] = ()
+    events: tuple[str, ...] = ()  # all kinds; none given: any
     id_kind: ColumnKind = ColumnKind.INTEGER  # or text
     thresholds: Mapping[str, float] = MappingProxyType({})  # by event
     threshold: float = DEFAULT_THRESHOLD  # of all others

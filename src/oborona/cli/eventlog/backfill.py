@@ -13,13 +13,12 @@ import click
 
 from oborona.cli.context import CliContext, pass_cli_context
 from oborona.cli.eventlog.day_pass import DayParam
-from oborona.cli.eventlog.logs import open_log_tables, schema_of
+from oborona.cli.eventlog.logs import open_log_tables, policy_rules, schema_of
 from oborona.cli.eventlog.replay import comparison, show_comparison
 from oborona.cli.output import echo, echo_json
 from oborona.cli.owner import as_owner_of
 from oborona.daemon.event_logs import check_packages
 from oborona.errors import ConfigError
-from oborona.stores.policy_folders import policy_folders
 
 if TYPE_CHECKING:
     from oborona.eventlog.daily.backfill import LogBackfill
@@ -104,12 +103,10 @@ def _opened(
     from oborona.eventlog.folder import LogFolder  # noqa: PLC0415
     from oborona.eventlog.logs import model_path  # noqa: PLC0415
     from oborona.eventlog.persons.person_scores import PersonScores  # noqa: PLC0415
-    from oborona.eventlog.policy_rules import PolicyRules  # noqa: PLC0415
 
     schema = schema_of(context, log)
     settings = context.loaded.settings
-    paths = (context if folder is None else context.under(folder)).loaded.settings.paths
-    rules = PolicyRules(policy_folders(paths), [schema], settings.eventlog.engine).of_day(log)
+    rules = policy_rules(context if folder is None else context.under(folder)).of_day(log)
     with open_log_tables(context) as tables:
         of_log = LogFolder(tables.root, log)
         scores = PersonScores(

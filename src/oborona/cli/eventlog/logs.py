@@ -14,10 +14,12 @@ from oborona.cli.context import CliContext
 from oborona.cli.owner import as_owner_of
 from oborona.cli.state_folder import open_store
 from oborona.errors import ConfigError
+from oborona.stores.policy_folders import policy_folders
 
 if TYPE_CHECKING:
     from oborona.eventlog.batch.store import LogStore
     from oborona.eventlog.engines.engine import EventEngine
+    from oborona.eventlog.policy_rules import PolicyRules
     from oborona.eventlog.schema import LogSchema
 
 _NUMBER: Final = re.compile(r"-?[0-9]{1,19}")
@@ -46,6 +48,20 @@ def schema_of(context: CliContext, log: str) -> LogSchema:
             return schema
     names = ", ".join(schema.name for schema in known)
     raise ConfigError(f"there is no event log {log[:60]!r}; there are {names}")
+
+
+def policy_rules(context: CliContext) -> PolicyRules:
+    """Return the event rules of the policy of a site, over the logs that it declares.
+
+    Raises:
+        ConfigError: a log is not declared as it must be.
+        PolicyError: the policy can't be used, or the engine can't calculate its rules.
+    """
+    from oborona.eventlog.logs import schemas  # noqa: PLC0415 - see `schema_of`
+    from oborona.eventlog.policy_rules import PolicyRules  # noqa: PLC0415
+
+    settings = context.loaded.settings
+    return PolicyRules(policy_folders(settings.paths), schemas(settings), settings.eventlog.engine)
 
 
 def open_log_store(context: CliContext) -> AbstractContextManager[LogStore]:

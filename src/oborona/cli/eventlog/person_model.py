@@ -11,14 +11,13 @@ from rich.table import Table
 
 from oborona.atomic_file import write_atomically
 from oborona.cli.context import CliContext, pass_cli_context
-from oborona.cli.eventlog.logs import schema_of
+from oborona.cli.eventlog.logs import policy_rules, schema_of
 from oborona.cli.model.final_status import moment, quality_rows
 from oborona.cli.output import echo, echo_json
 from oborona.cli.owner import as_owner_of
 from oborona.cli.terminal import Terminal, plain
 from oborona.daemon.event_logs import check_packages
 from oborona.errors import OboronaError, StoreError
-from oborona.stores.policy_folders import policy_folders
 
 if TYPE_CHECKING:
     from oborona.eventlog.persons.model import PersonModel
@@ -99,10 +98,9 @@ def _read(context: CliContext, log: str, path: Path) -> PersonModel | None:
     """
     check_packages()
     from oborona.eventlog.persons.model import known_names, read_model  # noqa: PLC0415 - see above
-    from oborona.eventlog.policy_rules import PolicyRules  # noqa: PLC0415
 
     schema = schema_of(context, log)
-    rules = PolicyRules(policy_folders(context.loaded.settings.paths), [schema]).of_day(log)
+    rules = policy_rules(context).of_day(log)
     counted = () if rules.log is None else rules.log.counted
     try:
         return read_model(path, known_names(schema, rules.log, counted))

@@ -11,11 +11,10 @@ from rich.table import Table
 
 from oborona.cli.context import CliContext, pass_cli_context
 from oborona.cli.duration import DurationParam
-from oborona.cli.eventlog.logs import open_log_tables, schema_of
+from oborona.cli.eventlog.logs import open_log_tables, policy_rules, schema_of
 from oborona.cli.output import echo, echo_json
 from oborona.cli.terminal import Terminal, plain
 from oborona.daemon.event_logs import check_packages
-from oborona.stores.policy_folders import policy_folders
 
 if TYPE_CHECKING:
     from oborona.eventlog.rules.compare import RuleComparison
@@ -69,18 +68,10 @@ def _compared(
     context: CliContext, log: str, folder: Path, since: float, limit: int
 ) -> RuleComparison:
     from oborona.eventlog.folder import LogFolder  # noqa: PLC0415
-    from oborona.eventlog.policy_rules import PolicyRules  # noqa: PLC0415
     from oborona.eventlog.replay import RuleReplay  # noqa: PLC0415
 
     schema = schema_of(context, log)
-    before, after = (
-        PolicyRules(
-            policy_folders(one.loaded.settings.paths),
-            [schema],
-            context.loaded.settings.eventlog.engine,
-        ).of(log)
-        for one in (context, context.under(folder))
-    )
+    before, after = (policy_rules(one).of(log) for one in (context, context.under(folder)))
     with open_log_tables(context) as tables:
         folder_of_log = LogFolder(tables.root, log)
         judged = RuleReplay(schema, folder_of_log, tables.store, tables.engine)

@@ -13,13 +13,12 @@ import msgspec
 
 from oborona.cli.context import CliContext, pass_cli_context
 from oborona.cli.duration import DurationParam, shown_time
-from oborona.cli.eventlog.logs import named_hashes, open_log_store, schema_of
+from oborona.cli.eventlog.logs import named_hashes, open_log_store, policy_rules, schema_of
 from oborona.cli.invoking_user import invoking_user
 from oborona.cli.output import echo, echo_json
 from oborona.cli.terminal import plain
 from oborona.daemon.event_logs import check_packages
 from oborona.errors import ConfigError
-from oborona.stores.policy_folders import policy_folders
 from oborona.toml import did_you_mean
 
 if TYPE_CHECKING:
@@ -160,14 +159,11 @@ def _check_rule(context: CliContext, schema: LogSchema, rule: str) -> None:
         PolicyError: the policy can't be used.
     """
     from oborona.eventlog.daily.verdict import FRAUD_PERSON  # noqa: PLC0415 - see `suppress`
-    from oborona.eventlog.policy_rules import PolicyRules  # noqa: PLC0415
     from oborona.eventlog.transform.check import ABNORMAL, DUPLICATE  # noqa: PLC0415
 
     if rule == DUPLICATE:
         raise ConfigError(f"{DUPLICATE} says nothing of a person, and is not suppressed")
-    settings = context.loaded.settings
-    rules = PolicyRules(policy_folders(settings.paths), [schema], settings.eventlog.engine)
-    known = (ABNORMAL, FRAUD_PERSON, *rules.of_day(schema.name).columns)
+    known = (ABNORMAL, FRAUD_PERSON, *policy_rules(context).of_day(schema.name).columns)
     if rule not in known:
         raise ConfigError(
             f"no rule of {schema.name} is called {rule[:60]!r}{did_you_mean(rule, known)}"

@@ -11,14 +11,13 @@ from rich.table import Table
 
 from oborona.atomic_file import write_atomically
 from oborona.cli.context import CliContext
-from oborona.cli.eventlog.logs import open_log_tables, schema_of
+from oborona.cli.eventlog.logs import open_log_tables, policy_rules, schema_of
 from oborona.cli.model.final_status import quality_rows
 from oborona.cli.output import echo
 from oborona.cli.terminal import Terminal
 from oborona.daemon.event_logs import check_packages
 from oborona.feedback.final.train import NotTrainable, TrainingResult, train
 from oborona.policy.models.final.file import encode, version
-from oborona.stores.policy_folders import policy_folders
 
 if TYPE_CHECKING:
     from oborona.policy.models.final.examples import FinalExample
@@ -44,10 +43,12 @@ def train_persons(
         step: told how far it is.
 
     Raises:
-        NotTrainable: the log has too few persons of either kind, or rules can't be written for it.
+        NotTrainable: the log has too few persons of either kind.
     """
     check_packages()
     examples, names, policy = _examples(context, log, time.time() - since, step)
+    if not examples:
+        raise NotTrainable(f"no day of {log} that is delivered has persons to learn from")
     training = train(examples, names, policy=policy, now=time.time(), progress=step)
     octets = encode(training.model)
     write_atomically(out, octets)
@@ -65,17 +66,12 @@ def _examples(
     from oborona.eventlog.persons.examples import PersonExamples, independent_rules  # noqa: PLC0415
     from oborona.eventlog.persons.model import known_names  # noqa: PLC0415
     from oborona.eventlog.persons.word_book import PersonWordBook  # noqa: PLC0415
-    from oborona.eventlog.policy_rules import PolicyRules  # noqa: PLC0415
     from oborona.eventlog.suppression.book import SuppressionBook  # noqa: PLC0415
     from oborona.eventlog.tables.delta import DeliveredTable  # noqa: PLC0415
 
-    settings = context.loaded.settings
     schema = schema_of(context, log)
-    rules = PolicyRules(policy_folders(settings.paths), [schema], settings.eventlog.engine).of_day(
-        log
-    )
-    if rules.log is None:
-        raise NotTrainable(f"no [[event_log]] of the policy declares {log.upper()}")
+    rules = policy_rules(context).of_day(log)
+    assert rules.log is not None, "the schema of the log is known"
     with open_log_tables(context) as tables:
         store = tables.store
         days = DeliveredTable(LogFolder(tables.root, log).delivered(DAY.name), DAY.column)

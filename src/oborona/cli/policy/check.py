@@ -34,7 +34,7 @@ def check(context: CliContext, ham: Path | None, spam: Path | None) -> None:
     Exit status 78 with file, line and column when something is wrong; 1 when a test fails or good
     mail would be lost.
     """
-    loaded, current = context.loaded, context.policy()
+    loaded, current = context.loaded, context.whole_policy()
     echo(f"{loaded.file or 'default settings'}: right")
     for line in files(current):
         echo(line)

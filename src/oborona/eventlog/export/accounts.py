@@ -9,31 +9,13 @@ from typing import Final
 from oborona.accounts.store import schema as accounts
 from oborona.eventlog.export.own_log import plain_text
 from oborona.eventlog.export.state_log import StateLog
-from oborona.eventlog.schema import ColumnKind, EventRow, LogColumn, LogSchema
+from oborona.eventlog.ruled_logs import own_schema
+from oborona.eventlog.schema import EventRow
 from oborona.eventlog.times import microseconds
+from oborona.policy import own_event_logs
 
-DEEDS: Final = LogSchema(
-    name="deeds",
-    columns=(
-        LogColumn("by", ColumnKind.TEXT),  # a person, or a program
-        LogColumn("until", ColumnKind.TIME),  # null = for ever
-    ),
-    threshold=100.0,
-)
-INCIDENTS: Final = LogSchema(
-    name="incidents",
-    columns=(
-        LogColumn("limit", ColumnKind.TEXT),
-        LogColumn("metric", ColumnKind.TEXT),
-        LogColumn("window", ColumnKind.TEXT),
-        LogColumn("value", ColumnKind.NUMBER),
-        LogColumn("most", ColumnKind.NUMBER),  # what the limit allows
-        LogColumn("rating", ColumnKind.INTEGER),  # of the account
-        LogColumn("line", ColumnKind.TEXT),  # trusted, confident, duty, ban
-        LogColumn("address", ColumnKind.HASHED),
-    ),
-    threshold=100.0,
-)
+DEEDS: Final = own_schema(own_event_logs.DEEDS, threshold=100.0)
+INCIDENTS: Final = own_schema(own_event_logs.INCIDENTS, threshold=100.0)
 
 
 def _names(account: str) -> tuple[str, ...]:

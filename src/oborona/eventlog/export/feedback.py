@@ -7,23 +7,15 @@ from collections.abc import Iterable
 from typing import Final
 
 from oborona.eventlog.export.own_log import OwnLog, plain_text
-from oborona.eventlog.schema import ColumnKind, EventRow, LogColumn, LogSchema
+from oborona.eventlog.ruled_logs import own_schema
+from oborona.eventlog.schema import EventRow
 from oborona.eventlog.times import microseconds
 from oborona.feedback.events.schema import SHARED
+from oborona.policy import own_event_logs
 from oborona.sqlite_file import checked_version, closed_on_error, connect
 
-SCHEMA: Final = LogSchema(
-    name="feedback",
-    columns=(
-        LogColumn("way", ColumnKind.TEXT),  # sieve, report, ...
-        LogColumn("heard", ColumnKind.TIME),  # when it was written down
-        LogColumn("message", ColumnKind.INTEGER),  # its id in the journal; null = unknown
-        LogColumn("message_id", ColumnKind.HASHED),
-        LogColumn("source", ColumnKind.HASHED),  # who handed it in
-        LogColumn("believed", ColumnKind.FLAG),  # null = not decided yet
-        LogColumn("weight", ColumnKind.NUMBER),  # the same
-        LogColumn("reasons", ColumnKind.TEXT),  # antifraud rules of feedback, blanks between them
-    ),
+SCHEMA: Final = own_schema(
+    own_event_logs.FEEDBACK,
     thresholds={"complaint": 100.0, "pardon": 100.0},
     outcomes=("believed", "weight", "reasons"),  # who was caught is believed less
 )

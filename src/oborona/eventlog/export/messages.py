@@ -13,32 +13,18 @@ from typing import Final
 import msgspec
 
 from oborona.eventlog.export.own_log import OwnLog, plain_text
-from oborona.eventlog.schema import ColumnKind, EventRow, LogColumn, LogSchema
+from oborona.eventlog.ruled_logs import own_schema
+from oborona.eventlog.schema import EventRow
 from oborona.eventlog.times import microseconds
 from oborona.ident import first_id_at
 from oborona.journal import schema as journal
 from oborona.journal.rows import unpack_facts
 from oborona.journal.texts import from_json, unpack_text
 from oborona.message.sender_pieces import client_network
+from oborona.policy import own_event_logs
 from oborona.types import RuleHit
 
-SCHEMA: Final = LogSchema(
-    name="messages",
-    columns=(
-        LogColumn("message", ColumnKind.INTEGER),  # its id in the journal
-        LogColumn("verdict", ColumnKind.TEXT),
-        LogColumn("score", ColumnKind.NUMBER),
-        LogColumn("decided_by", ColumnKind.TEXT),
-        LogColumn("partial", ColumnKind.FLAG),
-        LogColumn("policy", ColumnKind.TEXT),  # its version
-        LogColumn("size", ColumnKind.INTEGER),  # octets
-        LogColumn("recipients", ColumnKind.INTEGER),
-        LogColumn("own", ColumnKind.FLAG),  # one of our own people sent it
-        LogColumn("client", ColumnKind.HASHED),  # its address
-        LogColumn("hits", ColumnKind.TEXT),  # rules of the policy that fired, blanks between them
-    ),
-    threshold=5000.0,
-)
+SCHEMA: Final = own_schema(own_event_logs.MESSAGES, threshold=5000.0)
 
 AUTHOR: Final = "author"
 OUTGOING: Final = "outgoing"

@@ -6,24 +6,13 @@ from typing import Final
 
 from oborona.eventlog.export.own_log import plain_text
 from oborona.eventlog.export.state_log import StateLog
-from oborona.eventlog.schema import ColumnKind, EventRow, LogColumn, LogSchema
+from oborona.eventlog.ruled_logs import own_schema
+from oborona.eventlog.schema import EventRow
 from oborona.eventlog.times import microseconds
+from oborona.policy import own_event_logs
 from oborona.recheck import moves_schema
 
-SCHEMA: Final = LogSchema(
-    name="moves",
-    columns=(
-        LogColumn("message", ColumnKind.INTEGER),  # its id in the journal
-        LogColumn("source", ColumnKind.TEXT),  # mailboxes
-        LogColumn("target", ColumnKind.TEXT),
-        LogColumn("state", ColumnKind.TEXT),  # as it was when it was exported
-        LogColumn("score", ColumnKind.NUMBER),
-        LogColumn("line", ColumnKind.NUMBER),  # over which it was to be
-        LogColumn("cause", ColumnKind.TEXT),  # what made us look
-        LogColumn("why", ColumnKind.TEXT),
-    ),
-    threshold=1000.0,
-)
+SCHEMA: Final = own_schema(own_event_logs.MOVES, threshold=1000.0)
 
 
 def _names(reader: str) -> tuple[str, ...]:

@@ -12,8 +12,9 @@ from typing import Any, Final
 
 from oborona.eventlog.declared_log import DeclaredLog
 from oborona.eventlog.keys import EventHasher
-from oborona.eventlog.schema import ColumnKind, EventRow
+from oborona.eventlog.schema import EventRow
 from oborona.eventlog.times import parse_time
+from oborona.policy.event_columns import ColumnKind
 
 MOST_OCTETS: Final = 1 << 20  # of a record in its file
 MOST_TEXT: Final = 65_536  # characters of a value; a longer one is no field of an event

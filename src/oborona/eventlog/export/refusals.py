@@ -9,28 +9,16 @@ from collections.abc import Iterable
 from typing import Final
 
 from oborona.eventlog.export.own_log import OwnLog, plain_text
-from oborona.eventlog.schema import ColumnKind, EventRow, LogColumn, LogSchema
+from oborona.eventlog.ruled_logs import own_schema
+from oborona.eventlog.schema import EventRow
 from oborona.eventlog.times import microseconds
 from oborona.ident import first_id_at
 from oborona.journal import schema as journal
 from oborona.journal.refusal import COLLAPSE_S
 from oborona.journal.texts import unpack_text
+from oborona.policy import own_event_logs
 
-SCHEMA: Final = LogSchema(
-    name="refusals",
-    columns=(
-        LogColumn("stage", ColumnKind.TEXT),  # of what was judged
-        LogColumn("told", ColumnKind.TEXT),  # where the client heard of it
-        LogColumn("verdict", ColumnKind.TEXT),
-        LogColumn("score", ColumnKind.NUMBER),
-        LogColumn("decided_by", ColumnKind.TEXT),
-        LogColumn("policy", ColumnKind.TEXT),  # its version
-        LogColumn("times", ColumnKind.INTEGER),  # how many were refused
-        LogColumn("recipients", ColumnKind.INTEGER),  # how often one was named by them
-        LogColumn("last", ColumnKind.TIME),
-    ),
-    threshold=1000.0,
-)
+SCHEMA: Final = own_schema(own_event_logs.REFUSALS, threshold=1000.0)
 
 
 class RefusalLog(OwnLog):

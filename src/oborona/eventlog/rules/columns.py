@@ -16,7 +16,7 @@ import ibis.expr.datatypes as dt
 import ibis.expr.types as ir
 
 from oborona.config.eventlog import TableEngine
-from oborona.policy.event_logs import EventColumnKind
+from oborona.policy.event_columns import ColumnKind
 from oborona.policy.expression.schema import FactSchema, PieceKind
 
 EVENT: Final = "event"  # what kind of event a row is
@@ -38,7 +38,7 @@ class LogColumns(Protocol):
     """The columns of a log that rules may name, and its kinds of events: a `RuledLog`, or alike."""
 
     @property
-    def columns(self) -> Mapping[str, EventColumnKind]:
+    def columns(self) -> Mapping[str, ColumnKind]:
         """Its columns, beside those that every log has."""
         ...
 
@@ -48,15 +48,15 @@ class LogColumns(Protocol):
         ...
 
 
-_TYPES: Final[Mapping[EventColumnKind, dt.DataType]] = {
-    EventColumnKind.TEXT: dt.string,
-    EventColumnKind.INTEGER: dt.int64,
-    EventColumnKind.NUMBER: dt.float64,
-    EventColumnKind.TIME: dt.Timestamp(),
-    EventColumnKind.FLAG: dt.boolean,
-    EventColumnKind.SET: dt.Array(dt.string),
-    EventColumnKind.ADDRESS: dt.string,
-    EventColumnKind.HASHED: dt.int64,
+_TYPES: Final[Mapping[ColumnKind, dt.DataType]] = {
+    ColumnKind.TEXT: dt.string,
+    ColumnKind.INTEGER: dt.int64,
+    ColumnKind.NUMBER: dt.float64,
+    ColumnKind.TIME: dt.Timestamp(),
+    ColumnKind.FLAG: dt.boolean,
+    ColumnKind.SET: dt.Array(dt.string),
+    ColumnKind.ADDRESS: dt.string,
+    ColumnKind.HASHED: dt.int64,
 }
 
 
@@ -127,7 +127,7 @@ def table_schema(log: LogColumns, facts: FactSchema) -> ibis.Schema:
     }
     for name, kind in log.columns.items():
         columns[name] = _TYPES[kind]
-        if kind == EventColumnKind.ADDRESS:
+        if kind == ColumnKind.ADDRESS:
             columns |= {high_of(name): dt.int64, low_of(name): dt.int64}
     for fact in facts.facts:
         columns.setdefault(column_of(fact.name), dt.boolean if fact.type is bool else dt.float64)

@@ -35,7 +35,7 @@ from oborona.eventlog.rules.columns import (
 )
 from oborona.eventlog.rules.cost import every
 from oborona.eventlog.rules.java_patterns import java_pattern
-from oborona.policy.event_logs import EventColumnKind
+from oborona.policy.event_columns import ColumnKind
 from oborona.policy.expression.fault import ExpressionFault, PatternError
 from oborona.policy.expression.forms import TextForm
 from oborona.policy.expression.patterns import pattern_for
@@ -78,7 +78,7 @@ class TableEmitter:
         self,
         table: ir.Table,
         schema: FactSchema,
-        columns: Mapping[str, EventColumnKind],
+        columns: Mapping[str, ColumnKind],
         pieces: Mapping[ast.expr, TypedPiece],
         source: ExpressionSource,
         engine: TableEngine,
@@ -151,7 +151,7 @@ class TableEmitter:
             column_of(label),
             piece.kind,
             optional=piece.optional,
-            time=label == "time.now" or self._columns.get(label) == EventColumnKind.TIME,
+            time=label == "time.now" or self._columns.get(label) == ColumnKind.TIME,
             engine=self._engine,
         )
 
@@ -334,9 +334,7 @@ class TableEmitter:
         label = _label(node)
         if label in self._schema.by_name:
             whole = self._schema.by_name[label].type is int
-            return not (
-                whole or label == "time.now" or self._columns.get(label) == EventColumnKind.TIME
-            )
+            return not (whole or label == "time.now" or self._columns.get(label) == ColumnKind.TIME)
         family = self._schema.by_family.get(label.partition("[")[0])
         return family is None or family.type is not int
 

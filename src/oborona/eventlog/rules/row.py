@@ -11,7 +11,7 @@ from functools import partial
 from typing import Any, Final
 
 from oborona.eventlog.rules.columns import EARLIEST, LATEST, SECOND, LogColumns, column_of
-from oborona.policy.event_logs import EventColumnKind
+from oborona.policy.event_columns import ColumnKind
 from oborona.policy.event_rules import LogRules
 from oborona.policy.expression.schema import FactSchema, PieceKind
 from oborona.types import RuleHit, Stage
@@ -89,7 +89,7 @@ def readers(
     """Return how each fact and family of a log is read from a row, by its attribute."""
     found: dict[str, Callable[[Mapping[str, Any]], Any]] = {}
     for fact in schema.facts:
-        timed = fact.name == "time.now" or log.columns.get(fact.name) == EventColumnKind.TIME
+        timed = fact.name == "time.now" or log.columns.get(fact.name) == ColumnKind.TIME
         found[fact.attribute] = _reader(
             column_of(fact.name), fact.kind, optional=fact.optional, time=timed
         )

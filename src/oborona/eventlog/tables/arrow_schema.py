@@ -8,7 +8,8 @@ from typing import Final
 
 import pyarrow as pa
 
-from oborona.eventlog.schema import ColumnKind, LogSchema
+from oborona.eventlog.schema import LogSchema
+from oborona.policy.event_columns import ColumnKind
 
 MOMENT: Final = pa.timestamp("us", "UTC")
 ARROW_TYPES: Final[Mapping[ColumnKind, pa.DataType]] = MappingProxyType(
