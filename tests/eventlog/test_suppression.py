@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import sqlite3
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -17,7 +18,7 @@ from oborona.eventlog.daily.backfill import LogBackfill
 from oborona.eventlog.daily.verdict import FRAUD_PERSON
 from oborona.eventlog.erasure.book import ErasureBook
 from oborona.eventlog.policy_rules import PolicyRules
-from oborona.eventlog.slots import DAY_S, SLOT_S, slot_name
+from oborona.eventlog.slots import DAY_S, SLOT_S, delivered_at, slot_name
 from oborona.eventlog.suppression import book
 from oborona.eventlog.suppression.book import RuleSuppression, SuppressionBook
 from oborona.eventlog.suppression.names import is_quiet, told_apart
@@ -25,6 +26,7 @@ from oborona.eventlog.suppression.quiet_rule import EVERY, QuietRule, quiet_name
 from oborona.eventlog.thresholds import LATE_S, ThresholdRenewal
 from oborona.policy.folders import PolicyFolders
 from tests.eventlog.erasing_program import eraser
+from tests.eventlog.oracle import BruteForceOracle
 from tests.eventlog.test_day_pass import DATE, DUE, MIDNIGHT, PassedLog, row
 from tests.eventlog.worlds import (
     CLICKS,
@@ -196,6 +198,49 @@ def test_a_batch_that_is_repeated_heeds_what_was_in_force_when_it_was_begun(tmp_
             assert fired(log, FIRST) == {"ABNORMAL": 21, "ABNORMAL (suppressed)": 21}
         files.append(tree(state / "logs"))
     assert files[0] == files[1]
+
+
+@pytest.mark.parametrize("most", [1, 7])
+def test_what_is_left_is_what_the_oracle_says_without_what_is_suppressed(
+    tmp_path: Path, most: int
+) -> None:
+    chance = random.Random(most)
+    tables = made_rows(most, 20, 4_000)
+    events = Counter(row["person"] for rows in tables.values() for row in rows if row["person"])
+    persons = [person for person, _ in events.most_common(12)]
+    told = [
+        QuietRule(
+            chance.choice(persons),
+            chance.choice((EVERY, "ABNORMAL", "DUPLICATE")),
+            begin := chance.randrange(-600, 20 * SLOT_S),
+            begin + chance.randrange(6_000),
+        )
+        for _ in range(60)
+    ]
+    gone = 0
+    with opened_log(tmp_path, most=most) as log:
+        for one in told:
+            suppressed(log, one.person, one.rule, since=one.since, until=one.until)
+        for name, rows in tables.items():
+            log.deliver(name, rows)
+        log.check()
+        oracle = BruteForceOracle(CLICKS.thresholds, CLICKS.threshold)
+        for batch in reversed(log.store.batches("clicks", 99)):
+            for name, rules in oracle.batch({one: tables[one] for one in batch.tables}).items():
+                start = delivered_at(name) - START
+                wanted = []
+                for row, names in zip(tables[name], rules, strict=True):
+                    quiet = {
+                        one.rule
+                        for one in told
+                        if one.person == row["person"] and one.is_in_force(start, start + SLOT_S)
+                    }
+                    off = {"ABNORMAL"} if quiet & {EVERY, "ABNORMAL"} else set[str]()
+                    wanted.append([one for one in names if one not in off])
+                    gone += len(names) - len(wanted[-1])
+                assert log.rules(name) == wanted, name
+        counted = sum(fired(log, name).get("ABNORMAL (suppressed)", 0) for name in tables)
+    assert counted == gone > 20
 
 
 def test_who_is_suppressed_is_not_caught(passed: PassedLog) -> None:
