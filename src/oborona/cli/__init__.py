@@ -19,7 +19,7 @@ from typing import Any, Final
 import click
 
 from oborona import __version__
-from oborona.cli.acting import with_act_rows
+from oborona.cli.act_context import with_act_rows
 from oborona.cli.command_index import lazy_command, load_index
 from oborona.cli.exit_status import line_of, status_of
 from oborona.cli.output import OutputError

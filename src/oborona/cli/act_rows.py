@@ -21,7 +21,7 @@ from oborona.cli.exit_status import line_of, status_of
 from oborona.cli.owner import as_owner_of
 from oborona.cli.terminal_person import terminal_person
 from oborona.desk.audit.declarations import ACTS, RowNeed
-from oborona.desk.audit.recording import ActRecord
+from oborona.desk.audit.record import ActRecord
 from oborona.desk.audit.row import ActOutcome, AuditRow, RowKind
 from oborona.desk.audit.store import AuditStore, ChainEnd
 from oborona.desk.audit.texts import arguments_json, cut_text, cut_values

@@ -15,7 +15,7 @@ from oborona.cli.output import echo, echo_json
 from oborona.cli.owner import as_owner_of
 from oborona.cli.state_folder import require_state
 from oborona.cli.terminal import plain
-from oborona.desk.audit.reading import AuditedAct, AuditQuery, AuditReader
+from oborona.desk.audit.reader import AuditedAct, AuditQuery, AuditReader
 from oborona.desk.audit.row import HASH_BYTES, ActOutcome
 from oborona.desk.audit.store import ChainEnd
 from oborona.journal.query import BadQuery, parse_moment

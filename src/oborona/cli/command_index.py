@@ -16,7 +16,7 @@ from typing import Any, Final
 
 import click
 
-from oborona.cli.acting import with_act_rows
+from oborona.cli.act_context import with_act_rows
 
 FILE: Final = Path(__file__).with_name("commands.json")
 _HELP: Final = frozenset({"-h", "--help"})

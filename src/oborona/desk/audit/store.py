@@ -1,7 +1,7 @@
 """The audit log as those use it who act: rows are put at the end of its chain, and old ones
 dropped.
 
-What it holds is read by `oborona.desk.audit.reading`.
+What it holds is read by `oborona.desk.audit.reader`.
 """
 
 from __future__ import annotations

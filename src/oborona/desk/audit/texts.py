@@ -10,13 +10,16 @@ import msgspec
 
 TEXT: Final = 200  # letters of a text
 MESSAGE: Final = 500  # letters of an error
+VALUE: Final = 100  # letters of each of several
 VALUES: Final = 20  # of an argument that may be repeated
-ARGUMENTS: Final = 4000  # octets of all arguments
+ARGUMENTS: Final = 6000  # octets of all arguments
 HIDDEN: Final = "(not kept)"
-# of a URL: who logs in, and by what
+BEYOND: Final = 1000  # letters behind those that are kept, where a password may end
+# of a URL: who logs in, and by what; the second also where the text was cut within
 _LOGIN: Final = re.compile(r"(?<=://)[^/@\s:]*:[^/@\s]*(?=@)")
+_CUT_LOGIN: Final = re.compile(r"(?<=://)[^/@\s:]*:[^/@\s]*(?=@|\Z)")
 _SECRET: Final = re.compile(
-    r"(?i)(pass(word|wd|phrase)?|secret|token|api_?key|credential)s?(_|\b|$)"
+    r"(?i)(pass(word|wd|phrase)?|secret|token|api[_-]?key|credential)s?(_|\b|$)"
 )
 
 
@@ -30,14 +33,15 @@ def cut_text(text: str, most: int = TEXT) -> str:
 
     Octets that were no UTF-8, and halves of surrogates, stand there as escapes.
     """
-    kept = text[: most + 1].encode("utf-8", "backslashreplace").decode()
-    kept = _LOGIN.sub(HIDDEN, kept)
-    return kept if len(kept) <= most and len(text) <= most else f"{kept[: most - 1]}…"
+    whole = len(text) <= most + BEYOND
+    kept = text[: most + BEYOND].encode("utf-8", "backslashreplace").decode()
+    kept = (_LOGIN if whole else _CUT_LOGIN).sub(HIDDEN, kept)
+    return kept if whole and len(kept) <= most else f"{kept[: most - 1]}…"
 
 
 def cut_values(values: Sequence[str]) -> list[str]:
     """Return at most so many texts, with how many more there were."""
-    kept = [cut_text(value) for value in values[:VALUES]]
+    kept = [cut_text(value, VALUE) for value in values[:VALUES]]
     return kept if len(values) <= VALUES else [*kept, f"and {len(values) - VALUES} more"]
 
 

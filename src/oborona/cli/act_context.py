@@ -18,7 +18,7 @@ from oborona.cli.command_kinds import KINDS, ActCommand
 class ActContext(click.Context):
     """The context in which a command is run."""
 
-    def invoke(self, callback: Callable[..., Any], /, *args: Any, **values: Any) -> Any:  # type: ignore[override]
+    def invoke(self, callback: Callable[..., Any], /, *args: Any, **values: Any) -> Any:
         """Run the command, with its rows if it is an act; other functions as they are."""
         act = self._act() if callback is self.command.callback else None
         if act is None:
