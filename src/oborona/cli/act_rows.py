@@ -8,6 +8,7 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from enum import Enum
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -50,7 +51,14 @@ def act_rows(ctx: click.Context, command: ActCommand) -> Iterator[None]:
         return
     row = _row(ctx, command)
     days = context.loaded.settings.log.audit_days
-    record = ActRecord(lambda make: _audit_store(context.state, make), declaration, row, days)
+    state = context.state
+    record = ActRecord(
+        lambda make: AuditStore(state / state_files.AUDIT, audit_key(state), make=make),
+        partial(as_owner_of, state),
+        declaration,
+        row,
+        days,
+    )
     try:
         trouble = record.begin()
     except StoreError as error:
@@ -74,15 +82,6 @@ def audit_key(state: Path) -> bytes:
         StoreError: there is one that can't be used.
     """
     return secret.load(state).audit if (state / state_files.SECRET).exists() else b""
-
-
-@contextmanager
-def _audit_store(state: Path, make: bool) -> Iterator[AuditStore]:
-    with (
-        as_owner_of(state),
-        AuditStore(state / state_files.AUDIT, audit_key(state), make=make) as store,
-    ):
-        yield store
 
 
 def _row(ctx: click.Context, command: ActCommand) -> AuditRow:

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import os
 import signal
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
 
@@ -19,7 +19,7 @@ from oborona.desk.audit.row import ActOutcome, AuditRow, RowKind
 from oborona.desk.audit.store import AuditStore
 
 KEY = b"k" * 32
-STEPS = 40  # more than an act takes
+STEPS = 36  # more than an act takes
 
 
 def in_child(work: Callable[[], None]) -> int:
@@ -55,16 +55,14 @@ class Steps:
 def act(path: Path, done: Path, steps: Steps) -> None:
     """Do an act that makes a file."""
 
-    @contextmanager
-    def opened(make: bool) -> Iterator[AuditStore]:
+    def opened(make: bool) -> AuditStore:
         steps.step()
-        with AuditStore(path, KEY, make=make) as store:
-            store._db.set_trace_callback(steps.step)
-            yield store
-        steps.step()
+        store = AuditStore(path, KEY, make=make)
+        store._db.set_trace_callback(steps.step)
+        return store
 
     row = AuditRow(number=0, kind=RowKind.BEGUN, at=1, act="lists.add", about=done.name)
-    record = ActRecord(opened, ActDeclaration(), row, 400)
+    record = ActRecord(opened, nullcontext, ActDeclaration(), row, 400)
     record.begin()
     steps.step()
     done.touch()

@@ -74,7 +74,7 @@ class AuditStore(SharedSqliteFile):
         return begun
 
     def end(self, begun_row: AuditRow, begun: ChainEnd | None, ended: AuditRow) -> ChainEnd:
-        """Write how an act ended.
+        """Write how an act ended; a power failure may take that, and never that it began.
 
         Args:
             begun_row: as it was begun; it is written again where another log stands in its place,
@@ -85,6 +85,8 @@ class AuditStore(SharedSqliteFile):
         Raises:
             StoreError: it can't be written.
         """
+        with self.told() as db:
+            db.execute("PRAGMA synchronous = NORMAL")
         with self.transaction() as db:
             if begun is None or self._hash(db, begun.number) != begun.hash:
                 begun = self._append(db, begun_row)
