@@ -18,7 +18,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from oborona import secret, state_files
-from oborona.cli import act_rows, main, terminal_person
+from oborona.cli import main, terminal_person
 from oborona.cli.context import CliContext
 from oborona.cli.doctor.audit import audit
 from oborona.cli.doctor.report import CheckState
@@ -262,7 +262,7 @@ def test_the_end_of_the_chain_goes_to_the_systems_log(
     run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     lines: list[str] = []
-    monkeypatch.setattr(act_rows.syslog, "syslog", lambda _, line: lines.append(line))
+    monkeypatch.setattr("oborona.cli.act_rows.syslog.syslog", lambda _, line: lines.append(line))
     run("list", "add", "deny", "a.example", "--reason", "r")
     end = run("audit", "verify").stdout.rpartition(" ")[2].strip()
     (line,) = lines

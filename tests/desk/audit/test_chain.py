@@ -6,6 +6,7 @@ import sqlite3
 from contextlib import closing
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from oborona.desk.audit.reader import MOST_FAULTS, AuditQuery, AuditReader, ChainReport
@@ -21,7 +22,8 @@ NOW_US = 1_795_000_000_000_000
 
 
 def begun(at: int = NOW_US, **fields: str) -> AuditRow:
-    return AuditRow(number=0, kind=RowKind.BEGUN, at=at, act="lists.add", **fields)
+    row = AuditRow(number=0, kind=RowKind.BEGUN, at=at, act="lists.add")
+    return msgspec.structs.replace(row, **fields)
 
 
 def ended(at: int = NOW_US) -> AuditRow:
