@@ -13,7 +13,6 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-import click
 import pytest
 from click.testing import CliRunner, Result
 
@@ -171,6 +170,21 @@ def test_a_log_that_cannot_be_written_refuses_an_act(run: Run, state: Path, tmp_
     # what frees room goes on, and says so
     result = run("set-apart", "remove", "nothing", status=1)
     assert "is damaged" in result.stderr
+
+
+ASK = """
+import sys
+from oborona.cli import main
+try:
+    main(sys.argv[1:], prog_name="oborona")
+finally:
+    assert not [name for name in sys.modules if name.startswith("oborona.desk")]
+"""
+
+
+def test_what_only_reads_loads_nothing_of_it(state: Path) -> None:
+    program = [sys.executable, "-c", ASK, "--state", str(state), "list", "show"]
+    subprocess.run(program, check=True, timeout=120)
 
 
 DISK = """
