@@ -37,6 +37,7 @@ class SiteKeys(msgspec.Struct, frozen=True, kw_only=True):
     signature: bytes
     feedback: bytes  # what people speak of: nobody else can tell which messages that were
     eventlog: bytes  # persons in tables of events
+    audit: bytes  # the chain of the audit log
 
 
 def keys(secret: bytes) -> SiteKeys:

@@ -80,6 +80,9 @@ EVENT_LOG_MODELS: Final = "eventlog.models"
 EVENT_LOG_STORE: Final = "eventlog.db"
 """What is known of event logs: tables, batches, dropped files: the process of event logs."""
 
+AUDIT: Final = "audit.db"
+"""Who did what to this site, a chain of rows: every command that changes something."""
+
 # Beside the journal.
 JOURNAL_SPOOL: Final = "journal.spool"
 """Folder of entries that are not in the journal yet: the workers."""

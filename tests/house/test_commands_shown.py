@@ -18,7 +18,7 @@ from oborona.cli.document import ROOT
 COMMANDS: Final[dict[str, Any]] = json.loads(command_index.FILE.read_text())
 GLOBAL: Final = {"--config": 1, "--state": 1, "--set": 1, "--help": 0, "-h": 0, "--version": 0}
 """Options before the command, each with the number of its values."""
-DEFAULTS: Final = {"recheck": "look"}
+DEFAULTS: Final = {"recheck": "look", "audit": "show"}
 """What a group of commands does where none is named."""
 PAGES: Final = [
     ROOT / "README.md",

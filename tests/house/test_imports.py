@@ -48,7 +48,9 @@ MAY_IMPORT = {
     "milter": {"config", "doors"},
     "session": {"message", "authentication", "reputation", "policy", "metrics", "config"}
     | {"telemetry", "resolver", "journal", "feedback", "recheck", "doors", "accounts"},
+    "desk": set[str](),
     "daemon": {
+        "desk",
         "accounts",
         "message",
         "reputation",
@@ -63,7 +65,7 @@ MAY_IMPORT = {
     "cli": PURE_ROOMS
     | {"toml", "policy", "config", "telemetry", "resolver", "journal", "feedback", "recheck"}
     | {"stores", "doors", "milter", "session", "daemon", "counter_load", "accounts"}
-    | {"eventlog"},
+    | {"eventlog", "desk"},
 }
 EVERYONE = {
     "_core",  # native; it imports nothing

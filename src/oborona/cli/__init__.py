@@ -19,6 +19,7 @@ from typing import Any, Final
 import click
 
 from oborona import __version__
+from oborona.cli.act_context import with_act_rows
 from oborona.cli.command_index import lazy_command, load_index
 from oborona.cli.exit_status import line_of, status_of
 from oborona.cli.output import OutputError
@@ -59,6 +60,7 @@ _COMMANDS: Final = {
     "detach": "attach",
     "backup": "backup",
     "restore": "backup",
+    "audit": "audit",
     "doctor": "doctor.command",
     "auth": "auth",
     "unit": "unit",
@@ -99,7 +101,7 @@ class _CommandGroup(click.Group):
         command: click.Command = getattr(
             import_module(f"oborona.cli.{module}"), _attribute(cmd_name)
         )
-        return command
+        return with_act_rows(command)
 
     def main(self, *args: Any, **extra: Any) -> Any:
         if sys.stdout is None:  # closed: else the next file that is opened would be standard output

@@ -16,6 +16,8 @@ from typing import Any, Final
 
 import click
 
+from oborona.cli.act_context import with_act_rows
+
 FILE: Final = Path(__file__).with_name("commands.json")
 _HELP: Final = frozenset({"-h", "--help"})
 
@@ -115,7 +117,8 @@ class LazyGroup(click.Group):
         **extra: Any,
     ) -> click.Context:
         own_way = "module" in self._description  # of reading its arguments
-        if not own_way or not args or extra.get("resilient_parsing") or asks_help(args):
+        shown = not args and self._description.get("no_args_is_help", True)
+        if not own_way or shown or extra.get("resilient_parsing") or asks_help(args):
             return super().make_context(info_name, args, parent, **extra)
         return real(self._description).make_context(info_name, args, parent, **extra)
 
@@ -123,7 +126,7 @@ class LazyGroup(click.Group):
 def real(description: dict[str, Any]) -> click.Command:
     """Return the command itself that a part of `commands.json` tells of."""
     command: click.Command = getattr(import_module(description["module"]), description["attribute"])
-    return command
+    return with_act_rows(command)
 
 
 def lazy_command(name: str, description: dict[str, Any]) -> click.Command:
@@ -163,7 +166,7 @@ def describe_command(command: click.Command, parent: click.Context) -> dict[str,
     if isinstance(command, click.Group):
         commands = {name: command.get_command(ctx, name) for name in command.list_commands(ctx)}
         if type(command) is not click.Group:  # it reads its arguments in a way of its own
-            description |= _place(command)
+            description |= _place(command) | {"no_args_is_help": command.no_args_is_help}
         return description | {
             "commands": {
                 name: describe_command(member, ctx) for name, member in commands.items() if member

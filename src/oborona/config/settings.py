@@ -407,7 +407,7 @@ class JournalSettings(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class LogSettings(msgspec.Struct, frozen=True, kw_only=True):
-    """What is logged, to standard error."""
+    """What is logged, to standard error, and how long the audit log keeps acts."""
 
     level: Annotated[
         Literal["debug", "info", "warning", "error"],
@@ -416,6 +416,15 @@ class LogSettings(msgspec.Struct, frozen=True, kw_only=True):
     format: Annotated[
         Literal["text", "json"], Meta(description="One line of key=value pairs, or of JSON.")
     ] = "text"
+    audit_days: Annotated[
+        float,
+        Meta(
+            ge=1,
+            le=36_500,
+            description="Who did what to this site (`oborona audit`) is forgotten after so long; "
+            "how much was forgotten stays known.",
+        ),
+    ] = 400.0
 
 
 class DoorsSettings(msgspec.Struct, frozen=True, kw_only=True):

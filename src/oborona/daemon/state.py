@@ -21,6 +21,7 @@ from typing import Final, NamedTuple
 
 from oborona import secret, state_files, store_birth
 from oborona.accounts.store import schema as account_store
+from oborona.desk.audit import schema as audit_log
 from oborona.errors import StoreError, StoreForeign, StoreVersion
 from oborona.feedback import schema as word_store
 from oborona.feedback.events import schema as event_log
@@ -101,6 +102,9 @@ OPTIONAL: Final = (
         at_once=False,
     ),
     OptionalStore(state_files.MOVES, moves_schema.SHARED, "no copy is moved", at_once=False),
+    OptionalStore(
+        state_files.AUDIT, audit_log.SHARED, "commands that change something refuse", at_once=False
+    ),
 )
 
 

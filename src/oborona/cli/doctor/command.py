@@ -19,6 +19,7 @@ from oborona import secret, state_files
 from oborona.cli.context import CliContext, pass_cli_context
 from oborona.cli.doctor.accounts import accounts
 from oborona.cli.doctor.addresses import addresses
+from oborona.cli.doctor.audit import audit
 from oborona.cli.doctor.clients import clients
 from oborona.cli.doctor.counters import counters
 from oborona.cli.doctor.daemon import daemon
@@ -126,7 +127,7 @@ def _run_checks(context: CliContext, folder: Path | None) -> Iterator[CheckRepor
     context.loaded.settings  # noqa: B018 - what is wrong there ends every command
     for check in (
         interpreter, _policy, _state, stores, name, daemon, counters, doors, partial(postfix, folder=folder), exim, partial(traffic, folder=folder), clients, delivery, dns, free_lists, engines,
-        places, reader, signatures, pins, accounts, hooks, addresses, partial(outgoing, folder=folder), model, final, personal, intake, reports_by_mail, mailboxes, export, flows, event_logs,
+        places, reader, signatures, pins, accounts, hooks, addresses, partial(outgoing, folder=folder), model, final, personal, intake, reports_by_mail, mailboxes, export, flows, event_logs, audit,
     ):  # fmt: skip
         subject = getattr(check, "__name__", None) or check.func.__name__  # type: ignore[union-attr]
         try:

@@ -1,0 +1,185 @@
+"""What each command is: an ask, which only reads; an act, which has its rows in the audit log; or
+exempt, and why.
+
+A test holds that every command stands here.  An act's parameters but its reason are its arguments.
+"""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+
+class Ask(NamedTuple):
+    """A command that only reads."""
+
+
+class ActCommand(NamedTuple):
+    """A command that changes something."""
+
+    act: str  # as of `oborona.desk.audit.declarations`
+    about: tuple[str, ...] = ()  # parameters that say what it is about
+    when: str = ""  # the parameter with which it is an act, and else an ask; empty = it always is
+    other: tuple[str, str] = ("", "")  # a parameter with which it is another act, and which
+
+
+class Exempt(NamedTuple):
+    """A command that is neither."""
+
+    why: str
+
+
+_PROCESS: Final = Exempt("a process that runs until it is stopped: its log tells what it does")
+_BY_UNIT: Final = Exempt("units run it: it does what earlier acts ask for, which have rows")
+_OWN_FILES: Final = Exempt("it writes the files that it is told to, and nothing of the site")
+
+KINDS: Final[dict[str, Ask | ActCommand | Exempt]] = {
+    "serve": _PROCESS,
+    "worker": _PROCESS,
+    "writer": _PROCESS,
+    "keeper": _PROCESS,
+    "reader": _PROCESS,
+    "trainer": _PROCESS,
+    "intake": _PROCESS,
+    "check": Ask(),
+    "find": Ask(),
+    "explain": Ask(),
+    "dissect": Ask(),
+    "policy check": Ask(),
+    "policy limits": Ask(),
+    "policy migrate": ActCommand("policy.migrate"),
+    "policy reload": ActCommand("policy.reload"),
+    "policy replay": Ask(),
+    "policy schema": Ask(),
+    "policy show": Ask(),
+    "policy stats": Ask(),
+    "list add": ActCommand("lists.add", ("name", "entries")),
+    "list import": ActCommand("lists.import", ("name",)),
+    "list remove": ActCommand("lists.remove", ("name", "entries")),
+    "list show": Ask(),
+    "list undo": ActCommand("lists.undo", ("name",)),
+    "signature accept": ActCommand("signatures.accept", ("names",)),
+    "signature add": ActCommand("signatures.add", ("value",)),
+    "signature decline": ActCommand("signatures.decline", ("names",)),
+    "signature expire": ActCommand("signatures.expire", ("name",)),
+    "signature export": ActCommand("signatures.export"),
+    "signature import": ActCommand("signatures.import"),
+    "signature list": Ask(),
+    "signature proposals": Ask(),
+    "signature propose": ActCommand("signatures.propose"),
+    "signature remove": ActCommand("signatures.remove", ("names",)),
+    "signature show": Ask(),
+    "signature test": Ask(),
+    "learn": ActCommand("teach", ("kind", "paths")),
+    "feedback list": Ask(),
+    "feedback person": Ask(),
+    "feedback persons": Ask(),
+    "feedback rules": Ask(),
+    "feedback show": Ask(),
+    "feedback take-back": ActCommand("events.take_back", ("ids", "by")),
+    "feedback thresholds": Ask(),
+    "model anew": ActCommand("model.anew"),
+    "model export": ActCommand("model.export"),
+    "model final auto": ActCommand("model.final_auto"),
+    "model final install": ActCommand("model.final_install"),
+    "model final remove": ActCommand("model.final_remove"),
+    "model final rollback": ActCommand("model.final_rollback"),
+    "model final status": Ask(),
+    "model history": Ask(),
+    "model import": ActCommand("model.import"),
+    "model rollback": ActCommand("model.rollback", ("snapshot",)),
+    "model status": Ask(),
+    "model train": _OWN_FILES,
+    "model unlearn": ActCommand("model.unlearn", ("words", "person")),
+    "model words": Ask(),
+    "personal allow": ActCommand("personal.allow", ("person", "what")),
+    "personal deny": ActCommand("personal.deny", ("person", "what")),
+    "personal export": Ask(),
+    "personal import": ActCommand("personal.import", ("person",)),
+    "personal remove": ActCommand("personal.remove", ("person", "what")),
+    "personal show": Ask(),
+    "personal strict": ActCommand("personal.strict", ("person",)),
+    "counters bench": _OWN_FILES,
+    "counters compact": ActCommand("counters.compact"),
+    "counters forget": ActCommand("counters.forget", ("shingle",)),
+    "counters show": Ask(),
+    "counters stats": Ask(),
+    "counters top": Ask(),
+    "counters verify": Ask(),
+    "reputation clear": ActCommand("reputation.clear", ("entity",)),
+    "reputation export": ActCommand("reputation.export", ("file",)),
+    "reputation forgive": ActCommand("reputation.forgive", ("ident",)),
+    "reputation import": ActCommand("reputation.import"),
+    "reputation log": Ask(),
+    "reputation note": ActCommand("reputation.note", ("entity",)),
+    "reputation set": ActCommand("reputation.set", ("entity",)),
+    "reputation show": Ask(),
+    "reputation stats": Ask(),
+    "reputation top": Ask(),
+    "recheck discard": ActCommand("recheck.discard"),
+    "recheck look": ActCommand("recheck.look", ("what",)),
+    "recheck moves": Ask(),
+    "recheck resume": ActCommand("recheck.resume"),
+    "recheck status": Ask(),
+    "recheck undo": ActCommand("recheck.undo", ("idents",)),
+    "account ban": ActCommand("account.ban", ("name",)),
+    "account explain": Ask(),
+    "account forget": ActCommand("account.forget", ("name",)),
+    "account import": ActCommand("account.import"),
+    "account limit": ActCommand("account.limit", ("name",)),
+    "account list": Ask(),
+    "account show": Ask(),
+    "account trust": ActCommand("account.trust", ("name",)),
+    "account unban": ActCommand("account.unban", ("name",)),
+    "account untrust": ActCommand("account.untrust", ("name",)),
+    "incident close": ActCommand("incident.close", ("ident",)),
+    "incident list": Ask(),
+    "incident report": ActCommand("incident.report"),
+    "incident run-hooks": _BY_UNIT,
+    "incident show": Ask(),
+    "incident stats": Ask(),
+    "incident take": ActCommand("incident.take", ("ident",)),
+    "incident undo": ActCommand("incident.undo", ("ident",)),
+    "flows run": _PROCESS,
+    "flows status": Ask(),
+    "eventlog backfill": ActCommand(
+        "eventlog.backfill", ("log", "name"), other=("remove", "eventlog.backfill_remove")
+    ),
+    "eventlog forget": ActCommand("eventlog.forget", ("person",)),
+    "eventlog model install": ActCommand("eventlog.install_model", ("log",)),
+    "eventlog model remove": ActCommand("eventlog.remove_model", ("log",)),
+    "eventlog model status": Ask(),
+    "eventlog pass": ActCommand("eventlog.pass", ("log",)),
+    "eventlog person": ActCommand("eventlog.say", ("log", "person"), when="said"),
+    "eventlog replay": Ask(),
+    "eventlog report": _OWN_FILES,
+    "eventlog run": _PROCESS,
+    "eventlog status": Ask(),
+    "eventlog suppress": ActCommand("eventlog.suppress", ("log", "person")),
+    "eventlog suppressed": Ask(),
+    "eventlog thresholds": Ask(),
+    "eventlog unsuppress": ActCommand("eventlog.unsuppress", ("log", "person")),
+    "address": ActCommand("addresses.assign", ("address",), when="assign"),
+    "outgoing drop": ActCommand("outgoing.drop", ("idents", "login")),
+    "outgoing held": Ask(),
+    "outgoing hold-banned": _BY_UNIT,
+    "outgoing hold-queue": ActCommand("outgoing.hold", ("login",)),
+    "outgoing release": ActCommand("outgoing.release", ("idents", "login")),
+    "outgoing reset": ActCommand("outgoing.reset", ("login",)),
+    "export": ActCommand("export.write"),
+    "set-apart list": Ask(),
+    "set-apart remove": ActCommand("set_apart.remove", ("message",)),
+    "alarm test": ActCommand("alarm.test"),
+    "attach": ActCommand("mail_server.attach", ("server",)),
+    "detach": ActCommand("mail_server.detach"),
+    "backup": ActCommand("site.backup", ("folder",)),
+    "restore": ActCommand("site.restore", ("folder",)),
+    "audit show": Ask(),
+    "audit verify": Ask(),
+    "doctor": Ask(),
+    "auth": Ask(),
+    "unit addresses": Ask(),
+    "unit give": _BY_UNIT,
+    "metrics": Ask(),
+    "completion": Ask(),
+    "opensmtpd-filter": _PROCESS,
+}

@@ -1,0 +1,104 @@
+"""Every act on a site: its name in the audit log, whether it can be tried first, what undoes it.
+
+An act changes something: the site's stores, its policy, the mail server, or files that it is told
+to write.  What only reads is an ask, and has no row.
+"""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import Final, NamedTuple
+
+
+class RowNeed(Enum):
+    """What becomes of an act whose row can't be begun."""
+
+    FIRST = "refused"
+    ROOM = "done, as it frees a full disk; its row is written after it"
+    STATE = "done, as it puts the state back; its row is written into what was put back"
+
+
+class ActDeclaration(NamedTuple):
+    """An act."""
+
+    dry: bool = False  # it can be tried: it says what it would do, and does nothing
+    undo: str = ""  # the act that takes it back; empty = none does exactly that
+    need: RowNeed = RowNeed.FIRST
+
+
+ACTS: Final = {
+    "account.ban": ActDeclaration(undo="account.unban"),
+    "account.forget": ActDeclaration(),
+    "account.import": ActDeclaration(),
+    "account.limit": ActDeclaration(undo="account.unban"),
+    "account.trust": ActDeclaration(undo="account.untrust"),
+    "account.unban": ActDeclaration(undo="account.ban"),
+    "account.untrust": ActDeclaration(undo="account.trust"),
+    "addresses.assign": ActDeclaration(),
+    "alarm.test": ActDeclaration(),
+    "counters.compact": ActDeclaration(need=RowNeed.ROOM),
+    "counters.forget": ActDeclaration(),
+    "eventlog.backfill": ActDeclaration(),
+    "eventlog.backfill_remove": ActDeclaration(need=RowNeed.ROOM),
+    "eventlog.forget": ActDeclaration(),
+    "eventlog.install_model": ActDeclaration(undo="eventlog.remove_model"),
+    "eventlog.pass": ActDeclaration(),
+    "eventlog.remove_model": ActDeclaration(undo="eventlog.install_model"),
+    "eventlog.say": ActDeclaration(undo="eventlog.say"),
+    "eventlog.suppress": ActDeclaration(undo="eventlog.unsuppress"),
+    "eventlog.unsuppress": ActDeclaration(undo="eventlog.suppress"),
+    "events.take_back": ActDeclaration(dry=True),
+    "export.write": ActDeclaration(dry=True),
+    "incident.close": ActDeclaration(),
+    "incident.report": ActDeclaration(),
+    "incident.take": ActDeclaration(),
+    "incident.undo": ActDeclaration(),
+    "lists.add": ActDeclaration(undo="lists.undo"),
+    "lists.import": ActDeclaration(dry=True, undo="lists.undo"),
+    "lists.remove": ActDeclaration(undo="lists.undo"),
+    "lists.undo": ActDeclaration(undo="lists.undo"),
+    "mail_server.attach": ActDeclaration(dry=True, undo="mail_server.detach"),
+    "mail_server.detach": ActDeclaration(dry=True, undo="mail_server.attach"),
+    "model.anew": ActDeclaration(),
+    "model.export": ActDeclaration(),
+    "model.final_auto": ActDeclaration(),
+    "model.final_install": ActDeclaration(undo="model.final_rollback"),
+    "model.final_remove": ActDeclaration(undo="model.final_rollback"),
+    "model.final_rollback": ActDeclaration(undo="model.final_rollback"),
+    "model.import": ActDeclaration(),
+    "model.rollback": ActDeclaration(),
+    "model.unlearn": ActDeclaration(undo="teach"),
+    "outgoing.drop": ActDeclaration(need=RowNeed.ROOM),
+    "outgoing.hold": ActDeclaration(dry=True, undo="outgoing.release"),
+    "outgoing.release": ActDeclaration(),
+    "outgoing.reset": ActDeclaration(dry=True),
+    "personal.allow": ActDeclaration(undo="personal.remove"),
+    "personal.deny": ActDeclaration(undo="personal.remove"),
+    "personal.import": ActDeclaration(dry=True),
+    "personal.remove": ActDeclaration(),
+    "personal.strict": ActDeclaration(undo="personal.strict"),
+    "policy.migrate": ActDeclaration(dry=True),
+    "policy.reload": ActDeclaration(),
+    "recheck.discard": ActDeclaration(),
+    "recheck.look": ActDeclaration(dry=True, undo="recheck.undo"),
+    "recheck.resume": ActDeclaration(),
+    "recheck.undo": ActDeclaration(),
+    "reputation.clear": ActDeclaration(dry=True, undo="reputation.set"),
+    "reputation.export": ActDeclaration(dry=True),
+    "reputation.forgive": ActDeclaration(dry=True),
+    "reputation.import": ActDeclaration(dry=True),
+    "reputation.note": ActDeclaration(dry=True),
+    "reputation.set": ActDeclaration(dry=True, undo="reputation.clear"),
+    "set_apart.remove": ActDeclaration(need=RowNeed.ROOM),
+    "signatures.accept": ActDeclaration(undo="signatures.remove"),
+    "signatures.add": ActDeclaration(undo="signatures.remove"),
+    "signatures.decline": ActDeclaration(),
+    "signatures.expire": ActDeclaration(undo="signatures.expire"),
+    "signatures.export": ActDeclaration(),
+    "signatures.import": ActDeclaration(undo="signatures.remove"),
+    "signatures.propose": ActDeclaration(dry=True, undo="signatures.decline"),
+    "signatures.remove": ActDeclaration(undo="signatures.add"),
+    "site.backup": ActDeclaration(),
+    "site.restore": ActDeclaration(need=RowNeed.STATE),
+    "teach": ActDeclaration(undo="model.unlearn"),
+}

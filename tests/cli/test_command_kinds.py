@@ -1,0 +1,71 @@
+"""Every command is an ask, an act, or exempt with a reason; and every act is some command's."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from oborona.cli.act_rows import DRY, REASONS
+from oborona.cli.command_index import FILE
+from oborona.cli.command_kinds import KINDS, ActCommand, Exempt
+from oborona.desk.audit.declarations import ACTS
+from oborona.desk.audit.texts import is_secret
+
+
+def walk(commands: dict[str, Any], *path: str) -> Iterator[tuple[str, dict[str, Any]]]:
+    for name, told in commands.items():
+        if "commands" in told:
+            yield from walk(told["commands"], *path, name)
+        else:
+            yield " ".join((*path, name)), told
+
+
+COMMANDS = dict(walk(json.loads(FILE.read_bytes())))
+ACTING = {name: kind for name, kind in KINDS.items() if isinstance(kind, ActCommand)}
+
+
+def parameters(command: str) -> set[str]:
+    return {parameter["name"] for parameter in COMMANDS[command]["parameters"]}
+
+
+def test_every_command_is_of_a_kind_and_nothing_else_is() -> None:
+    assert set(KINDS) == set(COMMANDS)
+
+
+def test_who_is_exempt_has_a_reason() -> None:
+    assert all(len(kind.why) > 20 for kind in KINDS.values() if isinstance(kind, Exempt))
+
+
+def test_every_act_is_declared_and_used() -> None:
+    used = [name for kind in ACTING.values() for name in (kind.act, kind.other[1]) if name]
+    assert sorted(used) == sorted(ACTS), "one command each"
+
+
+def test_what_undoes_an_act_is_an_act() -> None:
+    assert {act.undo for act in ACTS.values()} <= {"", *ACTS}
+
+
+@pytest.mark.parametrize("command", ACTING)
+def test_an_act_of_a_command_is_as_its_parameters_say(command: str) -> None:
+    kind, names = ACTING[command], parameters(command)
+    assert set(kind.about) <= names
+    assert {kind.when, kind.other[0]} - {""} <= names
+    for act in {kind.act, kind.other[1]} - {""}:
+        assert ACTS[act].dry is (DRY in names)
+    assert len(names & set(REASONS)) <= 1, "which of them is the reason?"
+
+
+def test_no_command_takes_a_secret_on_its_line() -> None:
+    """Other users of the machine could read it; a file that holds one may be named."""
+    named = {name for command in COMMANDS for name in parameters(command) if is_secret(name)}
+    assert named == set()
+
+
+@pytest.mark.parametrize("word", ["remove", "add", "import", "undo", "set", "forget", "install"])
+def test_what_sounds_like_an_act_is_one(word: str) -> None:
+    for name, kind in KINDS.items():
+        if name.split()[-1].split("-")[0] == word:
+            assert isinstance(kind, ActCommand), name
