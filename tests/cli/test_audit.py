@@ -8,6 +8,7 @@ import resource
 import sqlite3
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
@@ -174,6 +175,7 @@ def test_a_log_that_cannot_be_written_refuses_an_act(run: Run, state: Path, tmp_
 
 ASK = """
 import sys
+import tempfile
 from oborona.cli import main
 try:
     main(sys.argv[1:], prog_name="oborona")
@@ -289,3 +291,15 @@ def test_queries(run: Run, query: list[str]) -> None:
     run("audit", *query, status=int(query[0] != "--since"))
     run("audit", "--since", "yesterday", status=2)
     run("audit", "--limit", "0", status=2)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another")
+def test_a_log_that_root_begins_belongs_to_the_daemons_user() -> None:
+    with tempfile.TemporaryDirectory() as name:  # others can't get through the folders of pytest
+        folder = Path(name)
+        os.chown(folder, 65_534, 65_534)
+        run_any(folder, "signature", "add", "--spam", "buy these pills", "--reason", "r")
+        made = (folder / state_files.AUDIT).stat()
+        assert (made.st_uid, made.st_gid) == (65_534, 65_534)
+        assert run_any(folder, "audit", "verify").exit_code == 0
+    assert os.geteuid() == 0

@@ -29,7 +29,7 @@ from oborona.desk.audit.texts import arguments_json, cut_text, cut_values
 from oborona.errors import ConfigError, OboronaError, StoreError
 
 WAY: Final = "terminal"
-REASONS: Final = ("reason", "note", "why")  # parameters that say why
+REASONS: Final = ("reason", "note", "why", "because")  # parameters that say why
 DRY: Final = "dry_run"
 _Ended = tuple[ActOutcome, int, str]
 
