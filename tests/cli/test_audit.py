@@ -168,7 +168,9 @@ def test_a_log_that_cannot_be_written_refuses_an_act(run: Run, state: Path, tmp_
     assert "is damaged" in result.stderr
     assert not (tmp_path / "policy.d/lists.toml").exists()
     run("audit", "verify", status=os.EX_IOERR)
-    # what frees room goes on, and says so
+    # a dry run does nothing, and what frees room goes on, and says so
+    (tmp_path / "entries").write_text("x.example\n")
+    run("list", "import", "deny", str(tmp_path / "entries"), "--reason", "r", "--dry-run")
     result = run("set-apart", "remove", "nothing", status=1)
     assert "is damaged" in result.stderr
 

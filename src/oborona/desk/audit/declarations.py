@@ -15,6 +15,7 @@ class RowNeed(Enum):
 
     FIRST = "refused"
     ROOM = "done, as it frees a full disk; its row is written after it"
+    ROOT = "refused, but to who may not write it: they are shown the change, and can't make it"
     STATE = "done, as it puts the state back; its row is written into what was put back"
 
 
@@ -57,8 +58,8 @@ ACTS: Final = {
     "lists.import": ActDeclaration(dry=True, undo="lists.undo"),
     "lists.remove": ActDeclaration(undo="lists.undo"),
     "lists.undo": ActDeclaration(undo="lists.undo"),
-    "mail_server.attach": ActDeclaration(dry=True, undo="mail_server.detach"),
-    "mail_server.detach": ActDeclaration(dry=True, undo="mail_server.attach"),
+    "mail_server.attach": ActDeclaration(True, "mail_server.detach", RowNeed.ROOT),
+    "mail_server.detach": ActDeclaration(True, "mail_server.attach", RowNeed.ROOT),
     "model.anew": ActDeclaration(),
     "model.export": ActDeclaration(),
     "model.final_auto": ActDeclaration(),

@@ -10,7 +10,7 @@ from oborona.desk.audit.declarations import ActDeclaration, RowNeed
 from oborona.desk.audit.row import ActOutcome, AuditRow, RowKind
 from oborona.desk.audit.store import AuditStore, ChainEnd
 from oborona.desk.audit.texts import MESSAGE, cut_text
-from oborona.errors import StoreError
+from oborona.errors import StoreError, StoreForbidden
 
 OpenAudit = Callable[[bool], AuditStore]
 """Opens the site's log; whether one is begun where there is none is its argument."""
@@ -45,6 +45,7 @@ class ActRecord:
         self._row = row
         self._keep_us = int(keep_days * 86_400_000_000)
         self._begun: ChainEnd | None = None
+        self._off = False
         self._since = time.monotonic()
 
     def begin(self) -> str:
@@ -59,7 +60,10 @@ class ActRecord:
                 self._begun = self._store.begin(self._row, self._keep_us)
         except (StoreError, OSError) as error:
             self._close()
-            if self._need is RowNeed.FIRST:
+            self._off = bool(self._row.dry) or (self._need is RowNeed.ROOT and _forbidden(error))
+            if self._off:  # nothing will be done
+                return ""
+            if self._need in {RowNeed.FIRST, RowNeed.ROOT}:
                 raise
             # what puts the state back may find no log, and nothing is wrong
             return "" if self._need is RowNeed.STATE else str(error)
@@ -68,11 +72,13 @@ class ActRecord:
     def end(self, outcome: ActOutcome, status: int, message: str) -> ChainEnd | None:
         """Write how it ended; return the end of the chain.
 
-        None where the state was not put back: there may be none, and nothing was done.
+        None where nothing was done, and its beginning could not be written.
 
         Raises:
             StoreError: it can't be written; that it began is there.
         """
+        if self._off:
+            return None
         if self._begun is None and self._need is RowNeed.STATE and outcome is not ActOutcome.DONE:
             self._close()
             return None
@@ -99,3 +105,9 @@ class ActRecord:
             with self._as_owner():
                 self._store.close()
             self._store = None
+
+
+def _forbidden(error: Exception) -> bool:
+    return isinstance(error, StoreForbidden | PermissionError) or isinstance(
+        error.__cause__, PermissionError
+    )
