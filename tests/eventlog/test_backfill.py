@@ -12,6 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from oborona.errors import StoreError
+from oborona.eventlog.batch.threshold_book import EventThreshold, ThresholdBook
 from oborona.eventlog.daily.backfill import LogBackfill
 from oborona.eventlog.daily.verdict import FRAUD_PERSON
 from oborona.eventlog.erasure.book import ErasureBook
@@ -108,6 +109,26 @@ def test_the_same_again_is_the_same(passed: PassedLog, tmp_path: Path) -> None:
     octets = passed.log.folder.side("again", DATE).read_bytes()
     assert judged.judge(DATE, rules_of(tmp_path), "again") == first
     assert passed.log.folder.side("again", DATE).read_bytes() == octets
+
+
+@pytest.mark.parametrize(("renewed", "marked"), [(True, 3), (False, 0)])
+def test_thresholds_are_those_of_a_pass(
+    passed: PassedLog, tmp_path: Path, *, renewed: bool, marked: int
+) -> None:
+    passed.deliver([row(n, n, 7) for n in range(3)])
+    line = EventThreshold(date=DATE, event="show", threshold=2.0, people=30, most=2.0)
+    ThresholdBook(passed.log.store, "clicks").renew([line])
+    log = passed.log
+    side = LogBackfill(
+        CLICKS,
+        log.folder,
+        log.store,
+        log.engine,
+        work=tmp_path / "work",
+        scores=passed.scores,
+        renewed=renewed,
+    )
+    assert side.judge(DATE, EventRules("none"), "side").changed == marked
 
 
 def test_a_person_who_is_taken_out_goes_from_side_tables(passed: PassedLog, tmp_path: Path) -> None:

@@ -171,6 +171,19 @@ def test_a_file_that_rots_is_laid_anew(passed: PassedLog, tmp_path: Path) -> Non
     assert lay(passed, reader) == 1
 
 
+def test_what_a_killed_process_left_goes(passed: PassedLog, tmp_path: Path) -> None:
+    passed.deliver([row(1, 1, 7)])
+    reader = reader_of(tmp_path)
+    lay(passed, reader)
+    left = reader.folder / f"clicks/1d/.{DATE}.parquet.4711"
+    left.write_bytes(b"half a table, with persons")
+    own = reader.folder / "clicks/1d/.notes"
+    own.write_text("a reader's own")
+    assert lay(passed, reader) == 0
+    assert not left.exists()
+    assert own.exists()
+
+
 def test_a_folder_that_is_missing_or_open_to_all_is_refused(
     passed: PassedLog, tmp_path: Path
 ) -> None:

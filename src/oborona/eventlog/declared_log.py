@@ -36,7 +36,7 @@ from typing import Annotated, Final, Literal
 import msgspec
 from msgspec import Meta
 
-from oborona.errors import ConfigError
+from oborona.eventlog.declaration import declaration_files, read_declaration
 from oborona.eventlog.schema import (
     DEFAULT_THRESHOLD,
     NAME,
@@ -46,11 +46,9 @@ from oborona.eventlog.schema import (
     LogSchema,
 )
 from oborona.policy.event_columns import ColumnKind
-from oborona.toml import TomlPlace, did_you_mean, read, table
+from oborona.toml import did_you_mean
 
 OTHERS: Final = "others"
-SUFFIX: Final = ".toml"
-MOST_LOGS: Final = 100  # more are no declarations of logs but something else's files
 MOST_EVENTS: Final = 200  # kinds of events of one log: each may become a column of counts
 LONGEST_EVENT: Final = 64  # characters of one
 _EVENT: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:/-]*")
@@ -111,33 +109,14 @@ def read_logs(folder: Path, taken: frozenset[str]) -> tuple[DeclaredLog, ...]:
     Raises:
         ConfigError: a file can't be read, or says something that is not right.
     """
-    if not folder.is_dir():
-        return ()
-    paths = sorted(path for path in folder.iterdir() if path.suffix == SUFFIX)
-    if len(paths) > MOST_LOGS:
-        raise ConfigError(
-            f"{folder} holds {len(paths)} files, and at most {MOST_LOGS} logs are read"
-        )
-    return tuple(_read_log(path, taken) for path in paths)
+    return tuple(_read_log(path, taken) for path in declaration_files(folder, "logs"))
 
 
 def _read_log(path: Path, taken: frozenset[str]) -> DeclaredLog:
-    document, _ = read(path)
-    given = table(document, (), LogDeclaration, name=path.name)
-    missing = [
-        field.name
-        for field in msgspec.structs.fields(LogDeclaration)
-        if field.required and field.name not in given
-    ]
-    if missing:
-        raise ConfigError(f"{missing[0]} is not set", file=str(path))
-    declared = LogDeclaration(**{key: value.value for key, value in given.items()})
-    problem = _problem(path.stem, declared, taken)
-    if problem:
-        key, words = problem
-        place = given[key].place if key in given else TomlPlace(file=str(path))
-        raise ConfigError(words, file=place.file, line=place.line, column=place.column)
-    return _log(path.stem, declared)
+    name = path.stem
+    return _log(
+        name, read_declaration(path, LogDeclaration, lambda log: _problem(name, log, taken))
+    )
 
 
 def _problem(name: str, log: LogDeclaration, taken: frozenset[str]) -> tuple[str, str] | None:

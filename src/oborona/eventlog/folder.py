@@ -196,6 +196,11 @@ class LogFolder:
             return max(found, key=_age, default=None)
 
     @property
+    def checked_folder(self) -> Path:
+        """Where the checked tables of five minutes are."""
+        return self._checked
+
+    @property
     def aside_folder(self) -> Path:
         """Where the rows of all files are that can't be used."""
         return self._aside

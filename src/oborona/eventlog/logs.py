@@ -148,7 +148,10 @@ def schemas(settings: Settings) -> tuple[LogSchema, ...]:
     Raises:
         ConfigError: a log is not declared as it must be.
     """
-    declared = read_logs(Path(settings.paths.event_logs), OWN_NAMES)
+    return _schemas(read_logs(Path(settings.paths.event_logs), OWN_NAMES))
+
+
+def _schemas(declared: Sequence[DeclaredLog]) -> tuple[LogSchema, ...]:
     return (*(log.schema for log, _ in OWN), *(log.schema for log in declared))
 
 
@@ -174,8 +177,9 @@ def open_logs(
         StoreError: a store or a folder can't be used.
     """
     declared = read_logs(Path(settings.paths.event_logs), OWN_NAMES)
-    rules = PolicyRules(policy, schemas(settings), settings.eventlog.engine)
-    readers = read_readers(Path(settings.paths.event_readers), schemas(settings))
+    known = _schemas(declared)
+    rules = PolicyRules(policy, known, settings.eventlog.engine)
+    readers = read_readers(Path(settings.paths.event_readers), known)
     key = secret.load(state).eventlog
     hasher = EventHasher(key)
     root = root_folder(settings, state)

@@ -52,10 +52,10 @@ Condition = tuple[str, list[object]]
 
 def add_functions(db: sqlite3.Connection) -> None:
     """Have a connection know what conditions call back."""
-    for name, function in (
-        *(("folded", folded), ("within", within), ("begins", _begins), ("in_domain", _in_domain)),
-    ):
-        db.create_function(name, 1 if function is folded else 2, function, deterministic=True)
+    db.create_function("folded", 1, folded, deterministic=True)
+    db.create_function("within", 2, within, deterministic=True)
+    db.create_function("begins", 2, _begins, deterministic=True)
+    db.create_function("in_domain", 2, _in_domain, deterministic=True)
 
 
 def condition(query: JournalQuery) -> Condition:

@@ -119,7 +119,13 @@ def _opened(
         )
         yield (
             LogBackfill(
-                schema, of_log, tables.store, tables.engine, work=tables.work, scores=scores
+                schema,
+                of_log,
+                tables.store,
+                tables.engine,
+                work=tables.work,
+                scores=scores,
+                renewed=settings.eventlog.renew_thresholds,
             ),
             rules,
         )
@@ -129,10 +135,10 @@ def _remove(context: CliContext, log: str, name: str) -> None:
     from oborona.eventlog.folder import LogFolder  # noqa: PLC0415 - see `schema_of`
     from oborona.eventlog.logs import root_folder  # noqa: PLC0415
 
-    folder = LogFolder(root_folder(context.loaded.settings, context.state), log)
-    if name not in folder.sides():
-        known = ", ".join(folder.sides()) or "none"
-        raise ConfigError(f"{log} has no side table {name!r}; there are: {known}")
-    with as_owner_of(context.state):
+    with as_owner_of(context.state):  # what of its folders is missing is made
+        folder = LogFolder(root_folder(context.loaded.settings, context.state), log)
+        if name not in folder.sides():
+            known = ", ".join(folder.sides()) or "none"
+            raise ConfigError(f"{log} has no side table {name!r}; there are: {known}")
         folder.remove_side(name)
     echo(f"side/{name} of {log} is removed")

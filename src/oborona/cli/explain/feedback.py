@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from contextlib import ExitStack
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
@@ -11,6 +10,7 @@ import click
 import msgspec
 
 from oborona import state_files
+from oborona.cli.duration import shown_utc
 from oborona.cli.owner import as_owner_of
 from oborona.cli.terminal import Terminal, plain
 from oborona.errors import StoreError
@@ -132,7 +132,7 @@ def _explain_event(
         id=event.id,
         what=event.what,
         way=event.way,
-        time=_moment(event.time),
+        time=shown_utc(event.time),
         person=event.person,
         source=event.source,
         mailbox=event.mailbox,
@@ -149,7 +149,7 @@ def _explain_event(
         proposals=tuple(proposals_of(log, event.campaign)) if event.campaign else (),
         before=tuple(
             ExplainedDecision(
-                time=_moment(old.time),
+                time=shown_utc(old.time),
                 decision=_word(counts=old.counts, own=old.own),
                 weight=old.weight,
                 rules=old.rules,
@@ -178,7 +178,3 @@ def _label_state(event: StoredEvent, log: EventLog, words: LabelStore | None) ->
 
 def _word(*, counts: bool, own: bool) -> str:
     return "believed" if counts else "own" if own else "refused"
-
-
-def _moment(when: float) -> str:
-    return datetime.fromtimestamp(when, UTC).isoformat(sep=" ", timespec="seconds")

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from datetime import UTC, datetime
 
 import click
 
+from oborona.cli.duration import shown_utc
 from oborona.cli.explain.contributions import final_parts, shipped_parts
 from oborona.cli.explain.elements import (
     by_name,
@@ -68,7 +68,7 @@ async def explain_entry(
         )
     return VerdictExplanation(
         id=to_text(entry.id),
-        time=_moment(entry.time),
+        time=shown_utc(entry.time),
         queue_id=entry.queue_id,
         client=entry.client_ip,
         helo=entry.helo,
@@ -128,7 +128,3 @@ def _late(late: LateFindings, entry: JournalEntry) -> VerdictSide:
     return side_of(
         verdict, policy=entry.policy_version, lines=None, facts=by_name(late.facts), model={}
     )
-
-
-def _moment(when: float) -> str:
-    return datetime.fromtimestamp(when, UTC).isoformat(sep=" ", timespec="seconds")

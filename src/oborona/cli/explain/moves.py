@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
 from pathlib import Path
 
 import click
 import msgspec
 
 from oborona import state_files
+from oborona.cli.duration import shown_utc
 from oborona.cli.terminal import Terminal, plain
 from oborona.errors import StoreError
 from oborona.recheck.moves import MoveStore
@@ -43,7 +43,7 @@ def moves_of(state: Path, ident: int) -> tuple[CopyMove, ...]:
         return ()
     return tuple(
         CopyMove(
-            time=datetime.fromtimestamp(move.time, UTC).isoformat(sep=" ", timespec="seconds"),
+            time=shown_utc(move.time),
             recipient=move.recipient,
             source=move.source,
             target=move.target,

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
 from typing import Final
 
 import msgspec
 from rich.table import Table
 from rich.text import Text
 
+from oborona.cli.duration import shown_utc
 from oborona.cli.find import PLACES
 from oborona.cli.terminal import Terminal, plain
 from oborona.ident import to_text
@@ -58,7 +58,7 @@ def explain_refusal(recorded: RecordedRefusal) -> RefusalExplanation:
     refusal = recorded.refusal
     return RefusalExplanation(
         id=to_text(refusal.id),
-        time=_moment(refusal.time),
+        time=shown_utc(refusal.time),
         stage=refusal.stage,
         told=refusal.told,
         verdict=refusal.verdict,
@@ -77,8 +77,8 @@ def explain_refusal(recorded: RecordedRefusal) -> RefusalExplanation:
         network=recorded.network,
         times=recorded.times,
         named=recorded.recipients,
-        first=_moment(recorded.first),
-        last=_moment(recorded.last),
+        first=shown_utc(recorded.first),
+        last=shown_utc(recorded.last),
     )
 
 
@@ -129,7 +129,3 @@ def _sender(explanation: RefusalExplanation) -> str:
     """Return the sender, as far as SMTP had come; a bounce has none."""
     named = explanation.sender or explanation.recipients
     return f"<{explanation.sender}>" if named or explanation.told is Told.SENDER else ""
-
-
-def _moment(when: float) -> str:
-    return datetime.fromtimestamp(when, UTC).isoformat(sep=" ", timespec="seconds")

@@ -5,12 +5,11 @@ Each command in a file of its own.
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
-
 import click
 from rich.table import Table
 
 from oborona.cli.context import CliContext, pass_cli_context
+from oborona.cli.duration import shown_utc
 from oborona.cli.label_store import store
 from oborona.cli.model.final import final
 from oborona.cli.model.rebuild import anew, rollback, unlearn
@@ -49,7 +48,7 @@ def words(context: CliContext, last: int, person: str | None, as_json: bool) -> 
     for label in newest:
         table.add_row(
             str(label.id),
-            datetime.fromtimestamp(label.time, UTC).isoformat(sep=" ", timespec="seconds"),
+            shown_utc(label.time),
             label.kind.value,
             label.source.report,
             plain(label.person),

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from datetime import UTC, datetime
 from pathlib import Path
 
 import click
@@ -14,6 +13,7 @@ from rich.table import Table
 
 from oborona import state_files
 from oborona.cli.context import CliContext, pass_cli_context
+from oborona.cli.duration import shown_utc
 from oborona.cli.label_store import store
 from oborona.cli.output import echo, echo_json
 from oborona.cli.terminal import Terminal, plain
@@ -207,7 +207,7 @@ def _show_figures(console: Terminal, statistics: FeedbackStatistics) -> None:
 
 
 def _when(at: float) -> str:
-    return datetime.fromtimestamp(at, UTC).isoformat(sep=" ", timespec="seconds") if at else "never"
+    return shown_utc(at) if at else "never"
 
 
 def _size(path: Path) -> int | None:

@@ -98,6 +98,7 @@ class LogChecker:
         self._renewed = renewed
         self._folder = folder
         self._store = store
+        self._thresholds = ThresholdBook(store, schema.name)
         self._suppressions = SuppressionBook(store, schema.name)
         self._engine = engine
         self._asked = rules
@@ -165,7 +166,7 @@ class LogChecker:
                 log=self.schema.name,
                 tables=tables,
                 rules=self._rules.version,
-                thresholds=self._thresholds(),
+                thresholds=self._thresholds.lines(self.schema, renewed=self._renewed),
                 suppressed=self._suppressions.in_force(
                     slot_span(tables[0])[0], slot_span(tables[-1])[1]
                 ),
@@ -181,12 +182,6 @@ class LogChecker:
         for table in checked:
             delay_s = max(0.0, table.done - delivered[table.name])
             count_checked(self.schema.name, table.rows, table.fired, delay_s)
-
-    def _thresholds(self) -> dict[str, float]:
-        declared = {**self.schema.thresholds, OTHERS: self.schema.threshold}
-        return declared | (
-            ThresholdBook(self._store, self.schema.name).newest() if self._renewed else {}
-        )
 
     def _halve(self, batch: LogBatch) -> bool:
         """Give a batch up for one of half its tables; False where it has one alone."""

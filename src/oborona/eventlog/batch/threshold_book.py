@@ -10,7 +10,8 @@ from typing import Final, NamedTuple
 
 import msgspec
 
-from oborona.eventlog.batch.store import LogStore
+from oborona.eventlog.batch.store import OTHERS, LogStore
+from oborona.eventlog.schema import LogSchema
 
 LAST: Final = "9999"  # behind all days
 LEAP_DAYS: Final = 14
@@ -82,6 +83,17 @@ class ThresholdBook:
                 (self._log, until),
             )
         )
+
+    def lines(self, schema: LogSchema, *, renewed: bool, until: str = LAST) -> dict[str, float]:
+        """Return the thresholds that hold, by event; `OTHERS` is that of all others.
+
+        Args:
+            schema: of the log, which declares the least.
+            renewed: those that were made anew hold; else those that are declared.
+            until: as of `newest`.
+        """
+        declared = {**schema.thresholds, OTHERS: schema.threshold}
+        return declared | (self.newest(until) if renewed else {})
 
     def history(self) -> list[EventThreshold]:
         """Return all thresholds, by event and day."""

@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 
 from oborona.atomic_file import atomic_writer
 from oborona.errors import StoreError
-from oborona.eventlog.batch.store import OTHERS, LogStore
+from oborona.eventlog.batch.store import LogStore
 from oborona.eventlog.batch.threshold_book import ThresholdBook
 from oborona.eventlog.daily.judged_day import RULE_LISTS, JudgedDay
 from oborona.eventlog.daily.verdict import names_in
@@ -45,6 +45,7 @@ class LogBackfill:
         engine: what computes.
         work: folder of files that are needed meanwhile.
         scores: of persons.
+        renewed: thresholds that were made anew hold; else those that the log declares.
     """
 
     def __init__(
@@ -56,10 +57,12 @@ class LogBackfill:
         *,
         work: Path,
         scores: PersonScores,
+        renewed: bool = True,
     ) -> None:
         self._schema = schema
         self._folder = folder
         self._engine = engine
+        self._renewed = renewed
         self._thresholds = ThresholdBook(store, schema.name)
         self._erasures = ErasureBook(store, schema.name)
         self._suppressions = SuppressionBook(store, schema.name)
@@ -80,7 +83,7 @@ class LogBackfill:
     ) -> RuleComparison:
         """Write a day as rules judge it in the light of all of its rows; return what is other.
 
-        Thresholds are those that were made of the day itself or before. The same again writes the
+        Thresholds are those of a pass over the day. The same again writes the
         same rows.
 
         Args:
@@ -98,13 +101,12 @@ class LogBackfill:
         if self._erasures.open(begun=False) is not None:
             raise StoreError(f"a person is being taken out of {self._schema.name}; try again later")
         model = self._scores.model(rules)
-        known = {**self._schema.thresholds, OTHERS: self._schema.threshold}
         path = self._folder.side(name, date)
         try:
             self._day.compute(
                 self._delivered.files(date),
                 rules,
-                known | self._thresholds.newest(date),
+                self._thresholds.lines(self._schema, renewed=self._renewed, until=date),
                 model,
                 self._suppressions.in_force_on(date),
                 afresh=True,

@@ -30,7 +30,7 @@ import pyarrow.compute as pc
 
 from oborona.errors import OboronaError
 from oborona.eventlog.batch.rows import rule_counts
-from oborona.eventlog.batch.store import OTHERS, LogStore
+from oborona.eventlog.batch.store import LogStore
 from oborona.eventlog.batch.threshold_book import ThresholdBook
 from oborona.eventlog.daily.book import PERSONS_DAYS, CaughtDay, DayPassBook, PassedDay
 from oborona.eventlog.daily.due_days import DueDays
@@ -98,11 +98,11 @@ class DayPass:
     ) -> None:
         self._schema = schema
         self._folder = folder
-        self._store = store
         self._rules = rules
         self._clock = clock
         self._renewed = renewed
         self._book = DayPassBook(store, schema.name)
+        self._thresholds = ThresholdBook(store, schema.name)
         self._suppressions = SuppressionBook(store, schema.name)
         self._due = DueDays(self._book, daily=daily, clock=clock)
         self._merged = MergeBook(store, schema.name, DAY.name)
@@ -172,7 +172,7 @@ class DayPass:
                 id=0,
                 date=date,
                 rules=self._version(),
-                thresholds=self._thresholds(date),
+                thresholds=self._thresholds.lines(self._schema, renewed=self._renewed, until=date),
                 suppressed=self._suppressions.in_force_on(date),
                 rows=rows,
                 begun=self._clock(),
@@ -185,11 +185,6 @@ class DayPass:
         rules = self._rules()
         model = self._scores.model(rules)
         return rules.version if model is None else f"{rules.version} model {model.version}"
-
-    def _thresholds(self, date: str) -> dict[str, float]:
-        declared = {**self._schema.thresholds, OTHERS: self._schema.threshold}
-        book = ThresholdBook(self._store, self._schema.name)
-        return declared | (book.newest(date) if self._renewed else {})
 
     def _pass(self, one: PassedDay) -> None:
         began = time.process_time()

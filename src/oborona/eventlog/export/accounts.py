@@ -18,22 +18,14 @@ DEEDS: Final = own_schema(own_event_logs.DEEDS, threshold=100.0)
 INCIDENTS: Final = own_schema(own_event_logs.INCIDENTS, threshold=100.0)
 
 
-def _names(account: str) -> tuple[str, ...]:
-    return (f"account {account}",)
-
-
 class DeedLog(StateLog):
     """Follows what people did to accounts: imports and bans, trust and its end."""
 
     schema = DEEDS
     kind = accounts.SHARED
+    person_prefix = "account "
     last = "SELECT id FROM deed WHERE at < ? ORDER BY id DESC LIMIT 1"
     rows = "SELECT id, at, what, account, by, until FROM deed WHERE id > ? AND id <= ? ORDER BY id"
-
-    @staticmethod
-    def person_names(name: str) -> tuple[str, ...]:
-        """Return the name of an account."""
-        return _names(name)
 
     def _event(
         self, number: int, at: float, what: str, account: str, by: str, until: float
@@ -42,7 +34,7 @@ class DeedLog(StateLog):
             number,
             microseconds(at),
             plain_text(what),
-            self._hasher.person(*_names(account)),
+            self._person(account),
             None,
             plain_text(by),
             microseconds(until) if until else None,
@@ -54,16 +46,12 @@ class IncidentLog(StateLog):
 
     schema = INCIDENTS
     kind = accounts.SHARED
+    person_prefix = "account "
     last = "SELECT id FROM incident WHERE opened < ? ORDER BY opened DESC, id DESC LIMIT 1"
     rows = (
         'SELECT id, opened, account, "limit", metric, "window", value, most, rating, line, address'
         " FROM incident WHERE id > ? AND id <= ? ORDER BY id"
     )
-
-    @staticmethod
-    def person_names(name: str) -> tuple[str, ...]:
-        """Return the name of an account."""
-        return _names(name)
 
     def _event(
         self,
@@ -83,7 +71,7 @@ class IncidentLog(StateLog):
             number,
             microseconds(opened),
             "incident",
-            self._hasher.person(*_names(account)),
+            self._person(account),
             None,
             plain_text(limit),
             plain_text(metric),

@@ -45,8 +45,8 @@ class MessageLog(OwnLog):
 
     schema = SCHEMA
 
-    @staticmethod
-    def person_names(name: str) -> tuple[str, ...]:
+    @classmethod
+    def person_names(cls, name: str) -> tuple[str, ...]:
         """Return the names of an account, an author, and a network."""
         return (f"account {name}", f"author {name}", f"network {name}")
 

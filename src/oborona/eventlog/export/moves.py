@@ -15,25 +15,17 @@ from oborona.recheck import moves_schema
 SCHEMA: Final = own_schema(own_event_logs.MOVES, threshold=1000.0)
 
 
-def _names(reader: str) -> tuple[str, ...]:
-    return (f"reader {reader}",)
-
-
 class MoveLog(StateLog):
     """Follows the moves; their person is the reader whose copy it is."""
 
     schema = SCHEMA
     kind = moves_schema.SHARED
+    person_prefix = "reader "  # what befalls their mail says nothing of what they report
     last = "SELECT id FROM move WHERE time < ? ORDER BY time DESC, id DESC LIMIT 1"
     rows = (
         "SELECT id, time, undoes, recipient, message, source, target, state, score, line, event, why"
         " FROM move WHERE id > ? AND id <= ? ORDER BY id"
     )
-
-    @staticmethod
-    def person_names(name: str) -> tuple[str, ...]:
-        """Return the name of a reader: what befalls their mail says nothing of what they report."""
-        return _names(name)
 
     def _event(
         self,
@@ -54,7 +46,7 @@ class MoveLog(StateLog):
             number,
             microseconds(time),
             "move" if undoes is None else "move_back",
-            self._hasher.person(*_names(recipient)),
+            self._person(recipient),
             None,  # a decision is one event
             message,
             plain_text(source),

@@ -31,15 +31,21 @@ class OwnLog(ABC):
     """
 
     schema: ClassVar[LogSchema]
+    person_prefix: ClassVar[str] = ""
+    """What stands before a person's name, so that persons of two logs are two: `account `."""
 
     def __init__(self, path: Path, hasher: EventHasher) -> None:
         self._path = path
         self._hasher = hasher
 
-    @staticmethod
-    @abstractmethod
-    def person_names(name: str) -> tuple[str, ...]:
+    @classmethod
+    def person_names(cls, name: str) -> tuple[str, ...]:
         """Return what the log may call a person whom people call so: an address, a login."""
+        return (f"{cls.person_prefix}{name}",)
+
+    def _person(self, name: str) -> int | None:
+        """Return the hash of a person whom people call so; None of nobody."""
+        return self._hasher.person(f"{self.person_prefix}{name}") if name else None
 
     def origin(self) -> str:
         """Return what tells the store from another that counts its places anew; empty = it can't,

@@ -25,11 +25,7 @@ class RefusalLog(OwnLog):
     """Follows refusals, once nothing is added to their numbers any more."""
 
     schema = SCHEMA
-
-    @staticmethod
-    def person_names(name: str) -> tuple[str, ...]:
-        """Return the name of a network."""
-        return (f"network {name}",)
+    person_prefix = "network "
 
     def _open(self) -> sqlite3.Connection:
         return journal.open_reader(self._path)
@@ -66,7 +62,7 @@ class RefusalLog(OwnLog):
                 number,
                 microseconds(time),
                 "refusal",
-                self._hasher.person(f"network {name}") if name else None,
+                self._person(name),
                 None,  # those that are the same are one row already
                 stage,
                 told,

@@ -7,6 +7,7 @@ slot is over.
 from __future__ import annotations
 
 import sqlite3
+from abc import abstractmethod
 from collections.abc import Iterable
 from typing import Any, ClassVar
 
@@ -43,6 +44,6 @@ class StateLog(OwnLog):
         for row in db.execute(self.rows, (after, last)):
             yield self._event(*row)
 
+    @abstractmethod
     def _event(self, *values: Any) -> EventRow:
         """Return the event that a row of `rows` is."""
-        raise NotImplementedError

@@ -22,12 +22,9 @@ from typing import Annotated, Final
 import msgspec
 from msgspec import Meta
 
-from oborona.errors import ConfigError
+from oborona.eventlog.declaration import declaration_files, read_declaration
 from oborona.eventlog.schema import NAME, LogSchema
-from oborona.toml import TomlPlace, read, table
 
-SUFFIX: Final = ".toml"
-MOST_READERS: Final = 100  # more are no declarations of readers but something else's files
 _OF_COLUMNS: Final = "a table of logs, each with a list of columns"
 
 
@@ -88,30 +85,17 @@ def read_readers(folder: Path, schemas: Sequence[LogSchema]) -> tuple[LogReader,
     Raises:
         ConfigError: a file can't be read, or says something that is not right.
     """
-    if not folder.is_dir():
-        return ()
-    paths = sorted(path for path in folder.iterdir() if path.suffix == SUFFIX)
-    if len(paths) > MOST_READERS:
-        raise ConfigError(
-            f"{folder} holds {len(paths)} files, and at most {MOST_READERS} readers are read"
-        )
-    return tuple(_read_reader(path, {schema.name: schema for schema in schemas}) for path in paths)
+    known = {schema.name: schema for schema in schemas}
+    return tuple(_read_reader(path, known) for path in declaration_files(folder, "readers"))
 
 
 def _read_reader(path: Path, schemas: Mapping[str, LogSchema]) -> LogReader:
-    document, _ = read(path)
-    given = table(document, (), ReaderDeclaration, name=path.name)
-    missing = [name for name in ("folder", "logs") if name not in given]
-    if missing:
-        raise ConfigError(f"{missing[0]} is not set", file=str(path))
-    declared = ReaderDeclaration(**{key: value.value for key, value in given.items()})
-    problem = _problem(path.stem, declared, schemas)
-    if problem:
-        key, words = problem
-        place = given[key].place if key in given else TomlPlace(file=str(path))
-        raise ConfigError(words, file=place.file, line=place.line, column=place.column)
+    name = path.stem
+    declared = read_declaration(
+        path, ReaderDeclaration, lambda reader: _problem(name, reader, schemas)
+    )
     return LogReader(
-        name=path.stem,
+        name=name,
         folder=Path(declared.folder),
         tables=tuple(dict.fromkeys(declared.tables)),
         persons=declared.persons,

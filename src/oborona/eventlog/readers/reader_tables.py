@@ -53,6 +53,8 @@ class ReaderTables:
         self._mask = TableMask(reader, schema, key)
         self._known: dict[Path, str] = {}  # what the tables that are there are made of
         self._seen: object = None  # the state of our folders at which all was laid
+        self._begun: object = None  # that of which work is under way
+        self._work: Iterator[None] | None = None
         self._delivered = {
             TableKind(period.name): DeliveredTable(folder.delivered(period.name), period.column)
             for period in PERIODS
@@ -67,29 +69,50 @@ class ReaderTables:
             ConfigError: the reader's folder is not there, or others may write to it.
             StoreError: a table can't be read or written.
         """
-        state = [self._changed(kind) for kind in self._reader.tables]
-        if state == self._seen:
+        if self._work is None:
+            self._begun = [self._changed(kind) for kind in self._reader.tables]
+            if self._begun == self._seen:
+                return False
+            self._check_folder()
+            self._work = self._changes()
+        try:
+            next(self._work)
+        except StopIteration:
+            self._work, self._seen = None, self._begun
             return False
-        self._check_folder()
+        except BaseException:
+            self._work = None  # begins anew: our tables may have changed meanwhile
+            raise
+        return True
+
+    def _changes(self) -> Iterator[None]:
+        """Lay or remove what is due, and stop after each table."""
         for kind in self._reader.tables:
+            if self._seen is None:
+                self._sweep(kind)
             wanted = self._wanted(kind)
             there = self._there(kind)
             for path in there.keys() - wanted.keys():
                 self._remove(path)
-                return True
+                yield
             for path, files in wanted.items():
                 made_of = self._made_of(files)
                 if there.get(path) != made_of:
                     self._lay(path, files, made_of)
-                    return True
-        self._seen = state
-        return False
+                    yield
+
+    def _sweep(self, kind: TableKind) -> None:
+        """Remove what a process left that was killed while it wrote: rows of persons among it."""
+        folder = self._own(kind)
+        with _told(folder):
+            for path in folder.glob(f".*{SUFFIX}.*"):
+                path.unlink()
 
     def _changed(self, kind: TableKind) -> object:
         """Return what is another whenever our tables of a kind are."""
         folder = self._folder.delivered(kind) / "_delta_log"
         if kind is TableKind.STREAM:
-            folder = self._folder.checked("a").parent
+            folder = self._folder.checked_folder
         try:
             return folder.stat().st_mtime_ns
         except FileNotFoundError:
@@ -101,14 +124,13 @@ class ReaderTables:
         if kind is TableKind.STREAM:
             return {
                 own / path.name: [path]
-                for path in sorted(self._folder.checked("a").parent.iterdir())
+                for path in sorted(self._folder.checked_folder.iterdir())
                 if path.suffix == SUFFIX and not path.name.startswith(".")
             }
-        delivered = self._delivered[kind]
         return {
-            own / f"{slot}{SUFFIX}": sorted(map(Path, delivered.files(slot)))
-            for slot, rows in sorted(delivered.counts().items())
-            if slot != UNKNOWN and rows
+            own / f"{slot}{SUFFIX}": list(map(Path, files))
+            for slot, files in self._delivered[kind].files_of_all().items()
+            if slot != UNKNOWN
         }
 
     def _own(self, kind: TableKind) -> Path:

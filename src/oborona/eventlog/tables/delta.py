@@ -14,6 +14,7 @@ from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
+from urllib.parse import unquote
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -102,6 +103,14 @@ class DeliveredTable:
                 else frozenset(table.file_uris(file_pruning_predicate=filters))
             )
 
+    def files_of_all(self) -> dict[str, list[str]]:
+        """Return the paths of the files of each partition that has any, as the table is now."""
+        found: dict[str, list[str]] = {}
+        for path in sorted(self.files()):
+            value = unquote(Path(path).parent.name).removeprefix(f"{self._partition}=")
+            found.setdefault(value, []).append(path)
+        return found
+
     def counts(self) -> Mapping[str, int]:
         """Return how many rows each partition has, as the table's log says."""
         with self._told():
@@ -140,8 +149,7 @@ class DeliveredTable:
         Raises:
             StoreError: the table can't be read.
         """
-        for partition in self.counts():
-            files = sorted(self.files(partition))
+        for partition, files in self.files_of_all().items():
             with self._told():
                 found = [pq.ParquetFile(path).read(columns=[column]) for path in files]
                 having = [
