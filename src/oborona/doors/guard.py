@@ -11,8 +11,9 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Coroutine
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
+from oborona.doors.handler import UnjudgedAnswerer
 from oborona.doors.raw_message import RawMessage
 from oborona.doors.reply import BUSY, ReplyAction, SessionReply, refusal_reply
 
@@ -29,18 +30,6 @@ def is_unanswered(reply: SessionReply) -> bool:
 GUARD_S: Final = 25.0
 
 log = logging.getLogger("oborona.milter")
-
-
-class UnjudgedAnswerer(Protocol):
-    """A door that can answer for a message without judging it."""
-
-    def unjudged(self, message: RawMessage) -> SessionReply:
-        """Return the answer to a message that it gave none to; at once."""
-        ...
-
-    def put_off(self, *, busy: bool) -> SessionReply:
-        """Return the answer to a message that is to come again; at once."""
-        ...
 
 
 class HandlerGuard:

@@ -16,7 +16,23 @@ from oborona.doors.reply import SessionReply
 from oborona.types import Client, Envelope, Stage
 
 
-class ConnectionHandler(Protocol):
+class UnjudgedAnswerer(Protocol):
+    """Answers for a message without judging it; at once, it asks nobody."""
+
+    def unjudged(self, message: RawMessage) -> SessionReply:
+        """Return the answer to a message that was given none: it was late, or that raised."""
+        ...
+
+    def put_off(self, *, busy: bool) -> SessionReply:
+        """Return the answer to a message that is to come again, in the place of `unjudged`.
+
+        Args:
+            busy: there is no room for it; else it has no other answer.
+        """
+        ...
+
+
+class ConnectionHandler(UnjudgedAnswerer, Protocol):
     """One connection of a mail server, from its first word to its last.
 
     The transport calls one method at a time and waits for it, `abort` and `close` apart: they may
@@ -79,22 +95,6 @@ class ConnectionHandler(Protocol):
         """
         ...
 
-    def unjudged(self, message: RawMessage) -> SessionReply:
-        """Return the answer to a message that `end_of_message` gave none to: it was late, or
-        raised. At once; it asks nobody.
-        """
-        ...
-
-    def put_off(self, *, busy: bool) -> SessionReply:
-        """Return the answer to a message that is to come again, in the place of `unjudged`.
-
-        At once; it asks nobody.
-
-        Args:
-            busy: there is no room for it; else it has no other answer.
-        """
-        ...
-
     def abort(self) -> None:
         """The message at hand ends without a verdict: RSET, all recipients refused, or the client
         is gone.
@@ -106,7 +106,7 @@ class ConnectionHandler(Protocol):
         ...
 
 
-class OneShotHandler(Protocol):
+class OneShotHandler(UnjudgedAnswerer, Protocol):
     """What answers a protocol without connections of its own: each question tells all that is
     known.
     """
@@ -136,23 +136,6 @@ class OneShotHandler(Protocol):
         """A message with all that is known of it.
 
         No stage before the content is judged by itself.
-        """
-        ...
-
-    def unjudged(self, message: RawMessage) -> SessionReply:
-        """Return the answer to a message that `whole` gave none to: it was late, or raised.
-
-        At once; it asks nobody.
-        """
-        ...
-
-    def put_off(self, *, busy: bool) -> SessionReply:
-        """Return the answer to a message that is to come again, in the place of `unjudged`.
-
-        At once; it asks nobody.
-
-        Args:
-            busy: there is no room for it; else it has no other answer.
         """
         ...
 
