@@ -20,7 +20,14 @@ from oborona.policy.dns_lists import DNS_LISTS, dns_list
 from oborona.policy.engine_table import EnginesTable, engines_table
 from oborona.policy.event_lists import EVENT_LISTS
 from oborona.policy.event_logs import RuledLog
-from oborona.policy.event_rules import DECLARE_SO, DECLARED_ELSEWHERE, EVENT_RULES, NO_EVENTS, EventPolicy, event_policy
+from oborona.policy.event_rules import (
+    DECLARE_SO,
+    DECLARED_ELSEWHERE,
+    EVENT_RULES,
+    NO_EVENTS,
+    EventPolicy,
+    event_policy,
+)
 from oborona.policy.faults import PolicyFaults
 from oborona.policy.file_tables import (
     CONDITIONS,
