@@ -224,9 +224,8 @@ def event_policy(
 
 def _undeclared(rule: str, log: str, known: Iterable[str]) -> str:
     hint = did_you_mean(log, known)
-    return (
-        f"event rule {rule}: no event log is called {log[:60]}{hint}"
-        + ("" if hint.endswith("?") else f"; a file eventlog.d/{log[:60].lower()}.toml declares it")
+    return f"event rule {rule}: no event log is called {log[:60]}{hint}" + (
+        "" if hint.endswith("?") else f"; a file eventlog.d/{log[:60].lower()}.toml declares it"
     )
 
 
