@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
+from oborona.audit.declarations import ACTS
+from oborona.audit.texts import is_secret
 from oborona.cli.act_rows import DRY, REASONS
 from oborona.cli.command_index import FILE
 from oborona.cli.command_kinds import KINDS, ActCommand, Exempt
-from oborona.desk.audit.declarations import ACTS
-from oborona.desk.audit.texts import is_secret
 
 
 def walk(commands: dict[str, Any], *path: str) -> Iterator[tuple[str, dict[str, Any]]]:

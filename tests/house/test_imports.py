@@ -48,9 +48,12 @@ MAY_IMPORT = {
     "milter": {"config", "doors"},
     "session": {"message", "authentication", "reputation", "policy", "metrics", "config"}
     | {"telemetry", "resolver", "journal", "feedback", "recheck", "doors", "accounts"},
-    "desk": set[str](),
+    "audit": set[str](),
+    "people": set[str](),
+    "desk": PURE_ROOMS - {"authentication"}
+    | {"audit", "people", "config", "policy", "session", "stores", "eventlog", "daemon"},
     "daemon": {
-        "desk",
+        "audit",
         "accounts",
         "message",
         "reputation",
@@ -65,7 +68,7 @@ MAY_IMPORT = {
     "cli": PURE_ROOMS
     | {"toml", "policy", "config", "telemetry", "resolver", "journal", "feedback", "recheck"}
     | {"stores", "doors", "milter", "session", "daemon", "counter_load", "accounts"}
-    | {"eventlog", "desk"},
+    | {"eventlog", "desk", "audit"},
 }
 EVERYONE = {
     "_core",  # native; it imports nothing

@@ -16,16 +16,16 @@ import click
 from click.core import ParameterSource
 
 from oborona import secret, state_files
+from oborona.audit.declarations import ACTS, RowNeed
+from oborona.audit.record import ActRecord
+from oborona.audit.row import ActOutcome, AuditRow, RowKind
+from oborona.audit.store import AuditStore, ChainEnd
+from oborona.audit.texts import arguments_json, cut_text, cut_values
 from oborona.cli.command_kinds import ActCommand
 from oborona.cli.context import CliContext
 from oborona.cli.exit_status import line_of, status_of
 from oborona.cli.owner import as_owner_of
 from oborona.cli.terminal_person import terminal_person
-from oborona.desk.audit.declarations import ACTS, RowNeed
-from oborona.desk.audit.record import ActRecord
-from oborona.desk.audit.row import ActOutcome, AuditRow, RowKind
-from oborona.desk.audit.store import AuditStore, ChainEnd
-from oborona.desk.audit.texts import arguments_json, cut_text, cut_values
 from oborona.errors import ConfigError, OboronaError, StoreError
 
 WAY: Final = "terminal"

@@ -12,11 +12,13 @@ from typing import Final, NamedTuple
 class Ask(NamedTuple):
     """A command that only reads."""
 
+    calls: tuple[str, ...] = ()  # asks of the desk that tell the same
+
 
 class ActCommand(NamedTuple):
     """A command that changes something."""
 
-    act: str  # as of `oborona.desk.audit.declarations`
+    act: str  # as of `oborona.audit.declarations`
     about: tuple[str, ...] = ()  # parameters that say what it is about
     when: str = ""  # the parameter with which it is an act, and else an ask; empty = it always is
     other: tuple[str, str] = ("", "")  # a parameter with which it is another act, and which

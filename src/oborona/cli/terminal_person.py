@@ -8,7 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from oborona.desk.audit.texts import cut_text
+from oborona.audit.texts import cut_text
 
 LOGIN: Final = Path("/proc/self/loginuid")
 NO_LOGIN: Final = 0xFFFFFFFF  # of what a service or a timer started

@@ -21,7 +21,7 @@ from typing import Final, NamedTuple
 
 from oborona import secret, state_files, store_birth
 from oborona.accounts.store import schema as account_store
-from oborona.desk.audit import schema as audit_log
+from oborona.audit import schema as audit_log
 from oborona.errors import StoreError, StoreForeign, StoreVersion
 from oborona.feedback import schema as word_store
 from oborona.feedback.events import schema as event_log

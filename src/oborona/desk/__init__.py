@@ -1,1 +1,1 @@
-"""The desk: acts on a site and what is written down of them, one for commands, API and pages."""
+"""The desk: asks and acts on a site, one for commands, API and pages."""

@@ -17,7 +17,7 @@ from rich.table import Table
 
 from oborona import state_files
 from oborona.atomic_file import write_atomically
-from oborona.cli.context import PATIENCE_S, CliContext, pass_cli_context
+from oborona.cli.context import CliContext, pass_cli_context
 from oborona.cli.duration import DurationParam
 from oborona.cli.model.final_status import quality_rows
 from oborona.cli.model.train_persons import train_persons
@@ -27,6 +27,7 @@ from oborona.cli.terminal import Terminal
 from oborona.daemon.reader.meaning import LocalTextEncoder, encode_message
 from oborona.daemon.reader.picture_queue import PictureQueue, missing_requirement, pool_plans
 from oborona.daemon.reader.wire import ReaderTask
+from oborona.desk.site import PATIENCE_S
 from oborona.feedback.final.backtest import Backtest
 from oborona.feedback.final.meaning import Encode
 from oborona.feedback.final.train import NotTrainable, TrainingResult, missing_packages, train

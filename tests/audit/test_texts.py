@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from oborona.desk.audit.texts import (
+from oborona.audit.texts import (
     ARGUMENTS,
     HIDDEN,
     TEXT,

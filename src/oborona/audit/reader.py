@@ -8,8 +8,8 @@ from typing import Any, Final, NamedTuple, Self
 
 import msgspec
 
-from oborona.desk.audit import schema
-from oborona.desk.audit.row import (
+from oborona.audit import schema
+from oborona.audit.row import (
     COLUMNS,
     FORM,
     NO_HASH,
@@ -18,7 +18,7 @@ from oborona.desk.audit.row import (
     RowKind,
     row_hash,
 )
-from oborona.desk.audit.store import ChainEnd, head_fault
+from oborona.audit.store import ChainEnd, head_fault
 from oborona.sqlite_file import ERRORS, checked_version, closed_on_error, connect
 
 MOST_FAULTS: Final = 20  # that are told; a chain may be broken at every row

@@ -6,10 +6,10 @@ import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 
-from oborona.desk.audit.declarations import ActDeclaration, RowNeed
-from oborona.desk.audit.row import ActOutcome, AuditRow, RowKind
-from oborona.desk.audit.store import AuditStore, ChainEnd
-from oborona.desk.audit.texts import MESSAGE, cut_text
+from oborona.audit.declarations import ActDeclaration, RowNeed
+from oborona.audit.row import ActOutcome, AuditRow, RowKind
+from oborona.audit.store import AuditStore, ChainEnd
+from oborona.audit.texts import MESSAGE, cut_text
 from oborona.errors import StoreError, StoreForbidden
 
 OpenAudit = Callable[[bool], AuditStore]

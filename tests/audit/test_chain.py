@@ -9,9 +9,9 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from oborona.desk.audit.reader import MOST_FAULTS, AuditQuery, AuditReader, ChainReport
-from oborona.desk.audit.row import ActOutcome, AuditRow, RowKind
-from oborona.desk.audit.store import CUT_ROWS, AuditStore, ChainEnd
+from oborona.audit.reader import MOST_FAULTS, AuditQuery, AuditReader, ChainReport
+from oborona.audit.row import ActOutcome, AuditRow, RowKind
+from oborona.audit.store import CUT_ROWS, AuditStore, ChainEnd
 from oborona.errors import StoreError, StoreForeign
 from oborona.sqlite_file import SqliteFileDamaged
 

@@ -12,11 +12,11 @@ from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
 
-from oborona.desk.audit.declarations import ActDeclaration
-from oborona.desk.audit.reader import AuditQuery, AuditReader
-from oborona.desk.audit.record import ActRecord
-from oborona.desk.audit.row import ActOutcome, AuditRow, RowKind
-from oborona.desk.audit.store import AuditStore
+from oborona.audit.declarations import ActDeclaration
+from oborona.audit.reader import AuditQuery, AuditReader
+from oborona.audit.record import ActRecord
+from oborona.audit.row import ActOutcome, AuditRow, RowKind
+from oborona.audit.store import AuditStore
 
 KEY = b"k" * 32
 STEPS = 36  # more than an act takes

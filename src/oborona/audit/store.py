@@ -1,7 +1,7 @@
 """The audit log as those use it who act: rows are put at the end of its chain, and old ones
 dropped.
 
-What it holds is read by `oborona.desk.audit.reader`.
+What it holds is read by `oborona.audit.reader`.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from typing import Final, NamedTuple
 
 import msgspec
 
-from oborona.desk.audit import schema
-from oborona.desk.audit.row import (
+from oborona.audit import schema
+from oborona.audit.row import (
     COLUMNS,
     HASH_BYTES,
     NO_HASH,
