@@ -109,5 +109,8 @@ lock:            ## resolve again what the locks hold (needs uv)
 	uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-header \
 	    --extra eventlog -c requirements-ml.lock --upgrade pyproject.toml -o requirements-eventlog.lock
 	uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-header \
-	    --extra ml --extra eventlog --group dev -c requirements-ml.lock -c requirements-eventlog.lock \
+	    --extra login -c requirements-eventlog.lock --upgrade pyproject.toml -o requirements-login.lock
+	uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-header \
+	    --extra ml --extra eventlog --extra login --group dev -c requirements-ml.lock \
+	    -c requirements-eventlog.lock -c requirements-login.lock \
 	    --upgrade pyproject.toml -o requirements-dev.lock
