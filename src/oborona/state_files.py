@@ -80,6 +80,10 @@ EVENT_LOG_MODELS: Final = "eventlog.models"
 EVENT_LOG_STORE: Final = "eventlog.db"
 """What is known of event logs: tables, batches, dropped files: the process of event logs."""
 
+DESK_SOCKET: Final = "desk.sock"
+"""Where pages and programs call: the desk."""
+DESK: Final = "desk.db"
+"""Orders that came with a key of their own, of the last day, with their answers: the desk."""
 AUDIT: Final = "audit.db"
 """Who did what to this site, a chain of rows: every command that changes something."""
 

@@ -10,7 +10,16 @@ import msgspec
 import pytest
 
 from oborona.audit.reader import MOST_FAULTS, AuditQuery, AuditReader, ChainReport
-from oborona.audit.row import ActOutcome, AuditRow, RowKind
+from oborona.audit.row import (
+    FORM_COLUMNS,
+    NO_HASH,
+    ActOutcome,
+    AuditRow,
+    RowKind,
+    head_seal,
+    row_hash,
+)
+from oborona.audit.schema import APPLICATION_ID, MIGRATIONS
 from oborona.audit.store import CUT_ROWS, AuditStore, ChainEnd
 from oborona.errors import StoreError, StoreForeign
 from oborona.sqlite_file import SqliteFileDamaged
@@ -67,6 +76,48 @@ def test_a_log_is_whole_and_shows_acts_newest_first(log: Path) -> None:
     assert {one.outcome for one in acts} == {ActOutcome.DONE}
 
 
+def write_as_of_form_1(path: Path) -> None:
+    """Write a log of two rows as it was written before rows had roles."""
+    with closing(sqlite3.connect(path)) as db:
+        for statement in MIGRATIONS[0]:
+            db.execute(statement)
+        before = NO_HASH
+        for number in (1, 2):
+            row = AuditRow(
+                number=number, form=1, kind=RowKind.BEGUN, at=NOW_US, act="teach", keyed=1
+            )
+            own = row_hash(row, before, KEY)
+            old = msgspec.structs.astuple(row)[: FORM_COLUMNS[1]]
+            places = ", ".join("?" * (len(old) + 2))
+            db.execute(f"INSERT INTO audit VALUES ({places})", (*old, before, own))
+            before = own
+        db.execute("INSERT INTO head VALUES (1, 2, ?, ?)", (before, head_seal(2, before, KEY)))
+        db.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+        db.execute("PRAGMA user_version = 1")
+        db.commit()
+
+
+def test_rows_of_an_earlier_form_stay_whole_and_the_chain_goes_on(tmp_path: Path) -> None:
+    path = tmp_path / "audit.db"
+    write_as_of_form_1(path)
+    act(path, roles="admin")
+    report = verify(path)
+    assert (report.rows, report.faults) == (4, ())
+    change(path, "UPDATE audit SET roles = 'admin' WHERE number = 1")
+    assert "row 1 was changed" in verify(path).faults[0]
+
+
+def test_a_look_is_a_row_of_the_chain(log: Path) -> None:
+    with AuditStore(log, KEY) as store:
+        store.look(
+            AuditRow(number=0, kind=RowKind.LOOKED, at=NOW_US, act="messages.find", about="joe")
+        )
+    assert verify(log).faults == ()
+    with AuditReader(log) as reader:
+        assert [one.looked for one in reader.acts(AuditQuery(looks=True), 2)] == [True, False]
+        assert [one.number for one in reader.acts(AuditQuery(before=5), 9)] == [3, 1]
+
+
 @pytest.mark.parametrize(
     ("statement", "found"),
     [
@@ -74,7 +125,10 @@ def test_a_log_is_whole_and_shows_acts_newest_first(log: Path) -> None:
         ("UPDATE audit SET person = 'eve' WHERE number = 5", "row 5 was changed"),
         ("UPDATE audit SET outcome = 'failed' WHERE number = 10", "row 10 was changed"),
         ("UPDATE audit SET at = 0 WHERE number = 4", "row 4 was changed"),
-        ("UPDATE audit SET form = 2 WHERE number = 4", "row 4 was changed"),
+        ("UPDATE audit SET form = 3 WHERE number = 4", "row 4 was changed"),
+        ("UPDATE audit SET form = 1 WHERE number = 4", "row 4 was changed"),
+        ("UPDATE audit SET roles = 'admin' WHERE number = 5", "row 5 was changed"),
+        ("UPDATE audit SET undo = '{}' WHERE number = 6", "row 6 was changed"),
         ("UPDATE audit SET dry = 'x' WHERE number = 4", "row 4 was changed"),
         ("UPDATE audit SET about = CAST(x'ff' AS TEXT) WHERE number = 3", "row 3 was changed"),
         ("UPDATE audit SET hash = x'00' WHERE number = 3", "row 3 was changed"),
@@ -90,7 +144,7 @@ def test_a_log_is_whole_and_shows_acts_newest_first(log: Path) -> None:
             (
                 "INSERT INTO audit SELECT 11, form, kind, at, act, person, source, way, place,"
                 " about, arguments, reason, dry, of, outcome, status, message, took, keyed, hash,"
-                " hash FROM audit WHERE number = 10"
+                " hash, roles, undo FROM audit WHERE number = 10"
             ),
             "row 11 was changed",
         ),

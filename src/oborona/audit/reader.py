@@ -11,11 +11,11 @@ import msgspec
 from oborona.audit import schema
 from oborona.audit.row import (
     COLUMNS,
-    FORM,
     NO_HASH,
     ActOutcome,
     AuditRow,
     RowKind,
+    known_form,
     row_hash,
 )
 from oborona.audit.store import ChainEnd, head_fault
@@ -23,17 +23,21 @@ from oborona.sqlite_file import ERRORS, checked_version, closed_on_error, connec
 
 MOST_FAULTS: Final = 20  # that are told; a chain may be broken at every row
 _FETCH: Final = 500
-_SHOWN: Final = "number, at, act, person, source, way, place, about, arguments, reason, dry"
-_ENDS: Final = "outcome, status, message, took"
+_SHOWN: Final = (
+    "number, kind, at, act, person, roles, source, way, place, about, arguments, reason, dry"
+)
+_ENDS: Final = "outcome, status, message, took, undo"
 
 
 class AuditedAct(msgspec.Struct, frozen=True, kw_only=True):
-    """An act with what came of it."""
+    """An act with what came of it, or a look at somebody's mail."""
 
     number: int
+    looked: bool
     at: float  # Unix seconds
     act: str
     person: str
+    roles: str
     source: str
     way: str
     place: str
@@ -45,6 +49,7 @@ class AuditedAct(msgspec.Struct, frozen=True, kw_only=True):
     status: int
     message: str
     took: float | None  # seconds; None = it has no end
+    undo: str  # the call that takes it back, a JSON object
 
 
 class AuditQuery(NamedTuple):
@@ -56,6 +61,8 @@ class AuditQuery(NamedTuple):
     act: str = ""  # as a whole, or what it begins with before a dot
     about: str = ""  # a part
     open_only: bool = False  # those without an end
+    looks: bool = False  # also who looked at whose mail
+    before: int | None = None  # numbers below this one: the next page
 
 
 class ChainReport(msgspec.Struct, frozen=True, kw_only=True):
@@ -99,7 +106,8 @@ class AuditReader:
 
         By the order in which they were begun, whatever the clock said.
         """
-        wheres, values = ["begun.kind = 'begun'"], list[object]()
+        kinds = "('begun', 'looked')" if query.looks else "('begun')"
+        wheres, values = [f"begun.kind IN {kinds}"], list[object]()
         for sql, value in _conditions(query):
             wheres.append(sql)
             values += value
@@ -190,7 +198,7 @@ class _ChainCheck:
             row = msgspec.convert(fields, AuditRow)
         except msgspec.ValidationError:
             row = None
-        if row is None or row.form != FORM or not isinstance(before, bytes):
+        if row is None or not known_form(row) or not isinstance(before, bytes):
             self._fault(f"row {number} was changed, or written by a newer Oborona")
             return
         key = self._key if row.keyed else b""
@@ -252,7 +260,9 @@ def _conditions(query: AuditQuery) -> Iterator[tuple[str, list[object]]]:
     if query.about:
         yield "instr(lower(begun.about), lower(?))", [query.about]
     if query.open_only:
-        yield "ended.number IS NULL", []
+        yield "begun.kind = 'begun' AND ended.number IS NULL", []
+    if query.before is not None:
+        yield "begun.number < ?", [query.before]
 
 
 def _columns(table: str, names: str) -> str:
@@ -260,13 +270,15 @@ def _columns(table: str, names: str) -> str:
 
 
 def _act(row: tuple[Any, ...]) -> AuditedAct:
-    number, at, act, person, source, way, place, about, arguments, reason, dry = row[:11]
-    outcome, status, message, took = row[11:]
+    number, kind, at, *said, dry, outcome, status, message, took, undo = row
+    act, person, roles, source, way, place, about, arguments, reason = said
     return AuditedAct(
         number=number,
+        looked=kind == RowKind.LOOKED,
         at=at / 1e6,
         act=act,
         person=person,
+        roles=roles,
         source=source,
         way=way,
         place=place,
@@ -274,11 +286,18 @@ def _act(row: tuple[Any, ...]) -> AuditedAct:
         arguments=arguments,
         reason=reason,
         dry=bool(dry),
-        outcome=ActOutcome(outcome) if outcome in set(ActOutcome) else ActOutcome.OPEN,
+        outcome=_outcome(kind, outcome),
         status=status or 0,
         message=message or "",
         took=None if took is None else took / 1e6,
+        undo=undo or "",
     )
+
+
+def _outcome(kind: str, outcome: str | None) -> ActOutcome:
+    if kind == RowKind.LOOKED:
+        return ActOutcome.DONE
+    return ActOutcome(outcome) if outcome in set(ActOutcome) else ActOutcome.OPEN
 
 
 def _span(first: int, last: int) -> str:

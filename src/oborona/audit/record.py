@@ -69,10 +69,18 @@ class ActRecord:
             return "" if self._need is RowNeed.STATE else str(error)
         return ""
 
-    def end(self, outcome: ActOutcome, status: int, message: str) -> ChainEnd | None:
+    def end(
+        self, outcome: ActOutcome, status: int, message: str, undo: str = ""
+    ) -> ChainEnd | None:
         """Write how it ended; return the end of the chain.
 
         None where nothing was done, and its beginning could not be written.
+
+        Args:
+            outcome: what came of it.
+            status: of the command, or of HTTP where it was refused.
+            message: of an error.
+            undo: the call that takes it back, a JSON object; empty = none, or it is not known.
 
         Raises:
             StoreError: it can't be written; that it began is there.
@@ -91,6 +99,7 @@ class ActRecord:
             status=status,
             message=cut_text(message, MESSAGE),
             took=round((time.monotonic() - self._since) * 1e6),
+            undo=undo,
         )
         try:
             with self._as_owner():

@@ -2,7 +2,8 @@
 
     number → form, kind, what was written → hash over these and the hash of the row before
 
-An act has two rows, `begun` and `ended`; what retention drops leaves one, `cut`; an end of the
+An act has two rows, `begun` and `ended`; that somebody looked at a person's mail has one, `looked`;
+what retention drops leaves one, `cut`; an end of the
 chain that is not as it was left gets one, `broken`, before the chain goes on.  Rows are written
 once and never changed.
 """
@@ -15,7 +16,9 @@ from typing import Final
 
 import msgspec
 
-FORM: Final = 1  # of what is hashed; a new column makes a new one
+FORM: Final = 2  # of what is hashed; new columns make a new one
+FORM_COLUMNS: Final = {1: 19}
+"""How many columns an earlier form hashes."""
 HASH_BYTES: Final = 32
 NO_HASH: Final = b"\0" * HASH_BYTES
 """What the first row has as the hash of the one before."""
@@ -28,6 +31,7 @@ class RowKind(StrEnum):
 
     BEGUN = "begun"
     ENDED = "ended"
+    LOOKED = "looked"
     CUT = "cut"
     BROKEN = "broken"
 
@@ -45,10 +49,10 @@ class ActOutcome(StrEnum):
 class AuditRow(msgspec.Struct, frozen=True, kw_only=True, array_like=True):
     """What a row holds but its hashes, in the order in which it is hashed.
 
-    An `ended` row has `of`, `outcome`, `status`, `message` and `took`; a `begun` row the rest.  A
-    `cut` row has in `of` the last row that was dropped, in `status` how many were dropped, and in
-    `message` the hash of that last row: the one that the next row follows on.  A `broken` row has
-    in `message` what was found.
+    An `ended` row has `of`, `outcome`, `status`, `message`, `took` and `undo`; `begun` and `looked`
+    rows the rest.  A `cut` row has in `of` the last row that was dropped, in `status` how many were
+    dropped, and in `message` the hash of that last row: the one that the next row follows on.  A
+    `broken` row has in `message` what was found.
     """
 
     number: int
@@ -58,8 +62,8 @@ class AuditRow(msgspec.Struct, frozen=True, kw_only=True, array_like=True):
     act: str = ""
     person: str = ""
     source: str = ""  # how it is known who that is
-    way: str = ""  # by which they came: terminal
-    place: str = ""  # host, and terminal
+    way: str = ""  # by which they came: terminal, page, key
+    place: str = ""  # host and terminal, or address of the client
     about: str = ""
     arguments: str = ""  # a JSON object
     reason: str = ""
@@ -70,6 +74,8 @@ class AuditRow(msgspec.Struct, frozen=True, kw_only=True, array_like=True):
     message: str = ""
     took: int = 0  # microseconds
     keyed: int = 0  # 1: hashed under the site's key; 0: there was none yet
+    roles: str = ""  # of the person, with spaces
+    undo: str = ""  # the call that takes it back, a JSON object
 
 
 COLUMNS: Final = AuditRow.__struct_fields__
@@ -85,7 +91,17 @@ def row_hash(row: AuditRow, before: bytes, key: bytes) -> bytes:
         before: hash of the row before.
         key: of the site; empty = it has none yet.
     """
-    return _hashed(before + _encoder.encode(row), key, _ROW)
+    shown: AuditRow | tuple[object, ...] = row
+    if row.form in FORM_COLUMNS:
+        shown = msgspec.structs.astuple(row)[: FORM_COLUMNS[row.form]]
+    return _hashed(before + _encoder.encode(shown), key, _ROW)
+
+
+def known_form(row: AuditRow) -> bool:
+    """Return whether a row is of a form that we know, and has no more than that form hashes."""
+    if row.form in FORM_COLUMNS:
+        return not any(msgspec.structs.astuple(row)[FORM_COLUMNS[row.form] :])
+    return row.form == FORM
 
 
 def head_seal(number: int, last: bytes, key: bytes) -> bytes:

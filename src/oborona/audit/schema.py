@@ -20,7 +20,7 @@ MIGRATIONS: Final = (
         CREATE TABLE audit (
             number INTEGER PRIMARY KEY, -- from 1 on, without a gap
             form INTEGER NOT NULL,      -- of what is hashed
-            kind TEXT NOT NULL,         -- begun, ended, cut, broken
+            kind TEXT NOT NULL,         -- of `RowKind`
             at INTEGER NOT NULL,        -- Unix microseconds
             act TEXT NOT NULL,
             person TEXT NOT NULL,
@@ -50,6 +50,10 @@ MIGRATIONS: Final = (
             seal BLOB NOT NULL
         )
         """,
+    ),
+    (
+        "ALTER TABLE audit ADD COLUMN roles TEXT NOT NULL DEFAULT ''",
+        "ALTER TABLE audit ADD COLUMN undo TEXT NOT NULL DEFAULT ''",  # a JSON object
     ),
 )
 SHARED: Final = SqliteFileKind(

@@ -92,6 +92,20 @@ class AuditStore(SharedSqliteFile):
                 begun = self._append(db, begun_row)
             return self._append(db, msgspec.structs.replace(ended, of=begun.number))
 
+    def look(self, row: AuditRow) -> None:
+        """Write that somebody looked; a power failure may take that.
+
+        Args:
+            row: a `looked` one, whose number is of no account.
+
+        Raises:
+            StoreError: it can't be written.
+        """
+        with self.told() as db:
+            db.execute("PRAGMA synchronous = NORMAL")
+        with self.transaction() as db:
+            self._append(db, row)
+
     def _append(self, db: sqlite3.Connection, row: AuditRow) -> ChainEnd:
         last = self._last(db, row.at)
         return self._put(db, row, last.number + 1, last.hash)

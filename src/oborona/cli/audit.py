@@ -10,9 +10,9 @@ import msgspec
 
 from oborona import state_files
 from oborona.audit.reader import AuditedAct, AuditQuery, AuditReader
-from oborona.audit.row import HASH_BYTES, ActOutcome
+from oborona.audit.row import HASH_BYTES, ActOutcome, RowKind
+from oborona.audit.site_key import audit_key
 from oborona.audit.store import ChainEnd
-from oborona.cli.act_rows import audit_key
 from oborona.cli.context import CliContext, pass_cli_context
 from oborona.cli.output import echo, echo_json
 from oborona.cli.owner import as_owner_of
@@ -78,6 +78,7 @@ class _AnchorParam(click.ParamType[ChainEnd]):
 @click.option("--act", default="", metavar="ACT", help="This act, or all of: signatures.")
 @click.option("--about", default="", metavar="TEXT", help="What it was about has this in it.")
 @click.option("--open", "open_only", is_flag=True, help="Without an end: running, or killed.")
+@click.option("--looks", is_flag=True, help="Also who looked at whose mail.")
 @click.option(
     "--limit", type=click.IntRange(1, 100_000), default=LIMIT, show_default=True, help="Acts."
 )
@@ -91,6 +92,7 @@ def show(
     act: str,
     about: str,
     open_only: bool,
+    looks: bool,
     limit: int,
     as_json: bool,
 ) -> None:
@@ -108,6 +110,7 @@ def show(
             act=_words(act),
             about=_words(about),
             open_only=open_only,
+            looks=looks,
         )
     except BadQuery as error:
         raise click.UsageError(str(error)) from None
@@ -166,7 +169,9 @@ def verify(context: CliContext, anchor: ChainEnd | None, as_json: bool) -> None:
 
 def _print(act: AuditedAct) -> None:
     when = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(act.at))
-    outcome = click.style(act.outcome.value, fg=_COLOURS.get(act.outcome, "red"))
+    outcome = click.style(
+        RowKind.LOOKED if act.looked else act.outcome.value, fg=_COLOURS.get(act.outcome, "red")
+    )
     dry = " (dry run)" if act.dry else ""
     about = f" {act.about}" if act.about else ""
     echo(f"{when}  {plain(f'{act.person} {act.act}{about}')}{dry}: {outcome}")
@@ -174,7 +179,8 @@ def _print(act: AuditedAct) -> None:
         "why": act.reason,
         "message": act.message,
         "arguments": "" if act.arguments == "{}" else act.arguments,
-        "by": f"{act.way} {act.place}, {act.source}",
+        "by": ", ".join(filter(None, (f"{act.way} {act.place}", act.source, act.roles))),
+        "undo": act.undo,
         "took": "" if act.took is None else f"{act.took:.3f} s",
     }
     for name, text in told.items():

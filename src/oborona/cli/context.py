@@ -7,6 +7,7 @@ from typing import Final
 
 import click
 
+from oborona.desk.configured_site import SiteSource
 from oborona.desk.site import Site
 
 SYSTEM: Final = Path("/etc/oborona/oborona.toml")
@@ -38,7 +39,7 @@ class CliContext(Site):
             overrides["paths.state"] = str(state)
         # without settings a site's rules are looked for where they would be with them
         beside = SYSTEM if config is None and file is SHIPPED else None
-        super().__init__(file, overrides, _print_notice, beside)
+        super().__init__(SiteSource(file, overrides, beside), _print_notice)
 
 
 def _print_notice(text: str) -> None:

@@ -23,7 +23,7 @@ from dataclasses import replace
 from enum import StrEnum
 from functools import partial
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 from oborona import lock, state_files
 from oborona.config import ListenSettings, LoadedSettings
@@ -72,6 +72,15 @@ AS_ROOT: Final = (
 log = logging.getLogger("oborona")
 
 
+class BesideProcess(NamedTuple):
+    """A process of a room that stands above this one, which is started with the others."""
+
+    name: str
+    kind: ProcessKind
+    listen: Callable[[ExitStack], tuple[socket.socket, ...]]  # opens what it listens on
+    run: Callable[[tuple[socket.socket, ...], Callable[[], None]], int]
+
+
 class ProcessRole(StrEnum):
     """One program per job."""
 
@@ -86,7 +95,10 @@ class ProcessRole(StrEnum):
 
 
 def run(
-    loaded: LoadedSettings, roles: Collection[ProcessRole], on_ready: Callable[[], None]
+    loaded: LoadedSettings,
+    roles: Collection[ProcessRole],
+    on_ready: Callable[[], None],
+    others: Sequence[BesideProcess] = (),
 ) -> int:
     """Run the processes of these roles until SIGTERM.
 
@@ -94,6 +106,7 @@ def run(
         loaded: the settings.
         roles: which; all of them for `serve`.
         on_ready: called once, when all of them serve.
+        others: beside them.
 
     Returns:
         Exit status.
@@ -107,14 +120,17 @@ def run(
     set_up(LogFormat(loaded.settings.log.format), loaded.settings.log.level.upper())
     faulthandler.enable()  # the service manager's watchdog ends us with SIGABRT
     try:
-        return _run(loaded, roles, on_ready)
+        return _run(loaded, roles, on_ready, others)
     except OboronaError as error:
         last_trouble.note_last_trouble(Path(loaded.settings.paths.state), "start", str(error))
         raise
 
 
 def _run(
-    loaded: LoadedSettings, roles: Collection[ProcessRole], on_ready: Callable[[], None]
+    loaded: LoadedSettings,
+    roles: Collection[ProcessRole],
+    on_ready: Callable[[], None],
+    others: Sequence[BesideProcess],
 ) -> int:
     """Check everything, open what is shared, and supervise."""
     keep_memory_private()
@@ -233,6 +249,18 @@ def _run(
                         name="exporter", run=run_exporter, vital=False, kind=ProcessKind.EXPORTER
                     )
                 )
+        for other in others:
+            opened = other.listen(listening)
+            jobs.append(
+                beside(
+                    name=other.name,
+                    run=partial(other.run, opened),
+                    sockets=opened,
+                    hung_s=hung_s,
+                    vital=not roles,
+                    kind=other.kind,
+                )
+            )
         if not loaded.settings.confine.system_calls:
             jobs = [replace(job, kind=None) for job in jobs]
         grace_s = loaded.settings.worker.drain_s + 5.0

@@ -64,6 +64,28 @@ class ActOrder(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
     key: str = ""
 
 
+class Question(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
+    """What an ask is told that has nothing to say but why.
+
+    Args:
+        reason: why; some roles have some rights for a call that says so alone.
+    """
+
+    reason: str = ""
+
+
+class UndoCall(msgspec.Struct, frozen=True):
+    """The call that takes an act back.
+
+    Args:
+        call: its name.
+        asked: what it is to be told, but the reason.
+    """
+
+    call: str
+    asked: dict[str, Any]
+
+
 class Call(NamedTuple):
     """A declaration.
 

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Self
+from types import MappingProxyType
+from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
@@ -22,41 +23,27 @@ if TYPE_CHECKING:
     from oborona.secret import SiteKeys
 
 
+class SiteSource(NamedTuple):
+    """Where the settings of a site come from."""
+
+    file: Path
+    overrides: Mapping[str, str] = MappingProxyType({})  # SECTION.KEY → value, before the file
+    beside: Path | None = None  # settings file that a site's rules are looked for beside; None: it
+
+
 class ConfiguredSite:
     """What of a site its settings say, loaded on first use.
 
     Args:
-        file: settings file.
-        overrides: SECTION.KEY → value, which hold before the file.
+        source: of its settings.
         notice: gets what is wrong and does not stop what was asked for, in one line.
-        beside: settings file that rules of the site are looked for beside; None: `file`.
     """
 
-    def __init__(
-        self,
-        file: Path,
-        overrides: Mapping[str, str],
-        notice: Callable[[str], None],
-        beside: Path | None = None,
-    ) -> None:
+    def __init__(self, source: SiteSource, notice: Callable[[str], None]) -> None:
+        self.source = source
         self.notice = notice
-        self._file = file
-        self._overrides = dict(overrides)
-        self._beside = beside
         self._loaded: LoadedSettings | None = None
         self._policy: Policy | None = None
-
-    def under(self, policy: Path) -> Self:
-        """Return the same settings with another policy folder of the site."""
-        derived = self.__class__.__new__(self.__class__)
-        ConfiguredSite.__init__(
-            derived,
-            self._file,
-            self._overrides | {"paths.policy": str(policy)},
-            self.notice,
-            self._beside,
-        )
-        return derived
 
     @property
     def loaded(self) -> LoadedSettings:
@@ -64,7 +51,8 @@ class ConfiguredSite:
         from oborona.config import load_settings
 
         if self._loaded is None:
-            self._loaded = load_settings(self._file, self._overrides, beside=self._beside)
+            file, overrides, beside = self.source
+            self._loaded = load_settings(file, overrides, beside=beside)
         return self._loaded
 
     @property
@@ -75,7 +63,7 @@ class ConfiguredSite:
     @property
     def state_asked(self) -> Path | None:
         """The state folder as the command line names it; None = it does not."""
-        folder = self._overrides.get("paths.state")
+        folder = self.source.overrides.get("paths.state")
         return Path(folder) if folder is not None else None
 
     @property

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from oborona import state_files
@@ -33,6 +34,11 @@ class Site(ConfiguredSite):
 
     # processes of our own that look at pictures, while there are any
     _picture_queue: PictureQueue | None = None
+
+    def under(self, policy: Path) -> Site:
+        """Return the same site with another policy folder of its own."""
+        overrides = {**self.source.overrides, "paths.policy": str(policy)}
+        return Site(self.source._replace(overrides=overrides), self.notice)
 
     @asynccontextmanager
     async def inquiries(self, *, dns: bool) -> AsyncIterator[Callable[[], Inquiry]]:

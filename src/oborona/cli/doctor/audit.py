@@ -8,7 +8,7 @@ from typing import Final
 
 from oborona import state_files
 from oborona.audit.reader import AuditQuery, AuditReader
-from oborona.cli.act_rows import audit_key
+from oborona.audit.site_key import audit_key
 from oborona.cli.context import CliContext
 from oborona.cli.doctor.report import CheckReport, CheckState
 from oborona.cli.owner import as_owner_of

@@ -13,6 +13,7 @@ from oborona import secret, state_files
 from oborona.cli.context import CliContext
 from oborona.cli.owner import as_owner_of
 from oborona.cli.state_folder import open_store
+from oborona.desk.site import Site
 from oborona.errors import ConfigError
 from oborona.stores.policy_folders import policy_folders
 
@@ -50,7 +51,7 @@ def schema_of(context: CliContext, log: str) -> LogSchema:
     raise ConfigError(f"there is no event log {log[:60]!r}; there are {names}")
 
 
-def policy_rules(context: CliContext) -> PolicyRules:
+def policy_rules(context: Site) -> PolicyRules:
     """Return the event rules of the policy of a site, over the logs that it declares.
 
     Raises:

@@ -19,6 +19,7 @@ from oborona.cli.mailboxes import messages
 from oborona.cli.output import echo_json
 from oborona.cli.policy.replay_output import as_object, show
 from oborona.cli.progress import progress
+from oborona.desk.site import Site
 from oborona.ident import to_text
 from oborona.journal.entry import JournalEntry
 from oborona.journal.queries import JournalReader
@@ -138,8 +139,8 @@ def _journal_pair(entry: JournalEntry, rejudged: Rejudged) -> VerdictPair:
 
 
 async def _mailboxes(
-    context: CliContext,
-    candidate: CliContext,
+    context: Site,
+    candidate: Site,
     mailboxes: tuple[Path, ...],
     envelope: Envelope,
     comparison: VerdictComparison,
@@ -170,7 +171,7 @@ class _PolicyScorer:
     """Scores messages by one policy."""
 
     def __init__(
-        self, context: CliContext, site: ScanSite, new_inquiry: Callable[[], Inquiry]
+        self, context: Site, site: ScanSite, new_inquiry: Callable[[], Inquiry]
     ) -> None:
         self._policy = context.policy()
         self._site = site
@@ -182,7 +183,7 @@ class _PolicyScorer:
 
 @asynccontextmanager
 async def _sides(
-    context: CliContext, candidate: CliContext, *, dns: bool
+    context: Site, candidate: Site, *, dns: bool
 ) -> AsyncIterator[tuple[_PolicyScorer, _PolicyScorer]]:
     async with (
         context.inquiries(dns=dns) as inquire,

@@ -2,7 +2,7 @@
 
     picture  once it is ready, computes and answers: opens no file and no connection, starts
              nothing, signals nobody but itself
-    worker, publisher, intake, keeper, exporter, flow asker
+    worker, publisher, intake, keeper, exporter, flow asker, desk, console
              read and write files, connect, start threads; no program, no process, no signal to
              another one, no name space, nothing that looks into other processes, no kernel
              interface beside files and sockets, no memory that is made executable
@@ -109,6 +109,8 @@ class ProcessKind(enum.StrEnum):
     FLOWS = "flows"
     FLOW_ASKER = "flow asker"
     EVENT_LOGS = "event logs"
+    DESK = "desk"
+    CONSOLE = "console"
 
 
 _HERE: Final = (socket.AF_UNIX,)
@@ -127,11 +129,17 @@ _FAMILIES: Final[dict[ProcessKind, tuple[int, ...]]] = {
     ProcessKind.FLOWS: _HERE,
     ProcessKind.FLOW_ASKER: _ANYWHERE,  # ClickHouse
     ProcessKind.EVENT_LOGS: _HERE,
+    ProcessKind.DESK: _ANYWHERE,  # mailboxes that a copy is moved in, the DNS of a try
+    ProcessKind.CONSOLE: _ANYWHERE,  # who looks at its pages
 }
 STARTS_PROGRAMS: Final = frozenset(
     {ProcessKind.READER, ProcessKind.FINAL_TRAINER, ProcessKind.FLOWS}
 )
-_GIVES_FILES: Final = {ProcessKind.KEEPER, ProcessKind.EXPORTER}  # to whom a mailbox, a table is
+_GIVES_FILES: Final = {
+    ProcessKind.KEEPER,
+    ProcessKind.EXPORTER,
+    ProcessKind.DESK,
+}  # to whom a mailbox, a table is
 
 
 def call_grants(kind: ProcessKind, pid: int) -> dict[str, CallGrant]:

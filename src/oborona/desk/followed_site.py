@@ -1,0 +1,39 @@
+"""A site as a process sees it that stays: its settings as they were at its start, its policy as it
+is now.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+
+from oborona.desk.configured_site import SiteSource
+from oborona.desk.site import Site
+from oborona.policy.fact_table import SCHEMA
+from oborona.policy.load import Policy, load_policy
+from oborona.policy.load_cache import PolicyCache
+from oborona.policy.watch import FolderState, folder_state
+
+
+class FollowedSite(Site):
+    """A site whose policy is read again when its files have changed; for any number of threads.
+
+    Args:
+        source: of the settings, which are read once.
+        notice: gets what is wrong and stops nothing.
+    """
+
+    def __init__(self, source: SiteSource, notice: Callable[[str], None]) -> None:
+        super().__init__(source, notice)
+        self._lock = threading.Lock()
+        self._cache = PolicyCache()
+        self._read_state: FolderState | None = None
+
+    def policy(self) -> Policy:
+        """The policy of the files as they are now, checked."""
+        with self._lock:
+            state = folder_state(self.policy_folders)
+            if self._policy is None or state != self._read_state:
+                self._policy = load_policy(self.policy_folders, SCHEMA, self._cache)
+                self._read_state = state
+            return self._policy
