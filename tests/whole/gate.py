@@ -166,11 +166,20 @@ class Gate:
         return found
 
     def verdict(self, reply: str) -> dict[str, Any]:
-        """Wait for the verdict that a refusal refers to, and return it."""
+        """Wait for the verdict that a refusal refers to, and return it.
+
+        Who is refused before the content for the same once more is told the same reference: each
+        has its line, and the last one is returned. A message has one.
+        """
         ident = reference(reply)
         eventually(lambda: ident in {one["id"] for one in self.events("verdict")})
-        (found,) = (one for one in self.events("verdict") if one["id"] == ident)
-        return found
+        found = [one for one in self.events("verdict") if one["id"] == ident]
+        assert len(found) == 1 or {one["stage"] for one in found} <= {
+            "connect",
+            "sender",
+            "recipient",
+        }
+        return found[-1]
 
     def _of(self, ip: str) -> list[dict[str, Any]]:
         return [one for one in self.events("verdict") if one["client"] == ip]
