@@ -11,7 +11,7 @@
 home=/opt/oborona
 command=/usr/local/bin/oborona
 units=/etc/systemd/system
-parts="oborona.service oborona.target oborona-worker.service oborona-writer.service oborona-keeper.service oborona-reader.service oborona-trainer.service oborona-intake.service oborona-flows.service oborona-eventlog.service oborona-queue.path oborona-queue.service oborona-hook.path oborona-hook.service"
+parts="oborona.service oborona.target oborona-worker.service oborona-writer.service oborona-keeper.service oborona-reader.service oborona-trainer.service oborona-intake.service oborona-flows.service oborona-eventlog.service oborona-desk.service oborona-console.service oborona-queue.path oborona-queue.service oborona-hook.path oborona-hook.service"
 
 run_install() {
     umask 022 # the daemon's user reads what root installs
@@ -154,7 +154,7 @@ remove_program() {
     # shellcheck disable=SC2086
     systemctl reset-failed $parts 2>/dev/null || true
     remove_releases
-    rm -rf $command /usr/lib/tmpfiles.d/oborona.conf /run/oborona /run/oborona-intake
+    rm -rf $command /usr/lib/tmpfiles.d/oborona.conf /run/oborona /run/oborona-intake /run/oborona-desk
 }
 
 remove_releases() {

@@ -21,6 +21,7 @@ QUEUE = ROOT / "systemd/oborona-queue.service"  # root's, and no daemon
 HOOK = ROOT / "systemd/oborona-hook.service"  # so is it
 UNITS = sorted(set((ROOT / "systemd").glob("*.service")) - {QUEUE, HOOK})
 NAMES = [unit.stem for unit in UNITS]
+DESK = "--set console.desk=unix:/run/oborona-desk/desk.sock"
 KINDS = (".service", ".target", ".path")
 PROGRAM = "/usr/local/bin/oborona"
 OF_THE_READER = {("SystemCallFilter", "setpriority")}  # its children are put behind all else
@@ -33,6 +34,7 @@ OF_THE_INTAKE = {
     ("ReadWritePaths", "-/var/spool/oborona"),
     ("ReadWritePaths", "-/var/spool/postfix/oborona"),
 }  # where its sockets and its spool lie
+OPTIONAL = {f"oborona-{name}" for name in ("intake", "flows", "eventlog", "desk", "console")}
 LISTENING = {"oborona", "oborona-worker", "oborona-intake"}
 # measured, with two workers
 IDLE_MIB = dict.fromkeys(NAMES, 120) | {
@@ -83,6 +85,8 @@ def test_there_is_a_unit_for_each_process_and_one_for_all() -> None:
         "oborona-intake": [f"{PROGRAM} intake"],
         "oborona-flows": [f"{PROGRAM} flows run"],
         "oborona-eventlog": [f"{PROGRAM} eventlog run"],
+        "oborona-desk": [f"{PROGRAM} {DESK} desk"],
+        "oborona-console": [f"{PROGRAM} {DESK} console"],
     }
 
 
@@ -231,7 +235,7 @@ def test_all_in_one_and_one_by_one_never_run_together() -> None:
         f"{name}.service"
         for name in parts
         # for those who set them up
-        if name not in ("oborona-intake", "oborona-flows", "oborona-eventlog")
+        if name not in OPTIONAL
     }
 
 
@@ -371,6 +375,10 @@ def test_units_with_a_network_reach_private_ones_alone() -> None:
         assert values(path, "IPAddressDeny") == ["any"], name
         if allowed := values(path, "IPAddressAllow"):
             named = " ".join(allowed).replace("localhost", "127.0.0.0/8 ::1/128")
+            if name == "oborona-console":  # a proxy on this machine stands before it
+                assert tuple(named.split()) == ALLOWED[:2]
+                assert values(path, "ExecStartPre") == []
+                continue
             assert tuple(named.split()) == ALLOWED, name
             assert values(path, "ExecStartPre") == [f"+-{PROGRAM} unit addresses --allow %n"], name
         else:
@@ -380,4 +388,6 @@ def test_units_with_a_network_reach_private_ones_alone() -> None:
 def test_units_whose_daemon_listens_give_its_sockets_away() -> None:
     for name in NAMES:
         given = values(ROOT / "systemd" / f"{name}.service", "ExecStartPost")
-        assert given == ([f"+-{PROGRAM} unit give"] if name in LISTENING else []), name
+        gives = f"+-{PROGRAM} unit give"
+        known = {name: [gives] for name in LISTENING} | {"oborona-console": [f"{gives} --console"]}
+        assert given == known.get(name, []), name

@@ -4,6 +4,7 @@ do it.
 
 from __future__ import annotations
 
+import pwd
 from pathlib import Path
 
 import click
@@ -52,12 +53,18 @@ def addresses(context: CliContext, allow: str | None) -> None:
 
 
 @unit.command()
+@click.option(
+    "--console", "of_console", is_flag=True, help="Those of the console, which has its own user."
+)
 @pass_cli_context
-def give(context: CliContext) -> None:
+def give(context: CliContext, of_console: bool) -> None:
     """Give the socket files of a daemon that runs the owner and group that the settings want."""
-    daemon = context.state.stat().st_uid
+    user = "oborona-console" if of_console else ""
+    daemon = pwd.getpwnam(user).pw_uid if user else context.state.stat().st_uid
     for listener in open_listeners(context.loaded.settings):
         address, section = listener.address, listener.section
+        if of_console and section is not context.loaded.settings.console:
+            continue
         if isinstance(address, UnixAddress) and Path(address.path).exists():
             sockets.give_socket_file(
                 Path(address.path),

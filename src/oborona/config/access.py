@@ -42,7 +42,7 @@ class OpenListener(NamedTuple):
 
 
 def open_listeners(settings: Settings) -> Iterator[OpenListener]:
-    """Yield all listeners that are open, those of the workers and those of the intake."""
+    """Yield all listeners that are open: of the workers, the intake and the console."""
     for name in settings.doors.__struct_fields__:
         door: DoorSettings = getattr(settings.doors, name)
         if door.listen:
@@ -50,6 +50,8 @@ def open_listeners(settings: Settings) -> Iterator[OpenListener]:
     for key in ("listen", "http_listen", "mail_listen"):
         if address := getattr(settings.intake, key):
             yield _listener(f"intake.{key}", address, settings.intake)
+    if settings.console.enabled and settings.console.listen:
+        yield _listener("console.listen", settings.console.listen, settings.console)
 
 
 def check_reach(

@@ -249,18 +249,10 @@ def _run(
                         name="exporter", run=run_exporter, vital=False, kind=ProcessKind.EXPORTER
                     )
                 )
-        for other in others:
-            opened = other.listen(listening)
-            jobs.append(
-                beside(
-                    name=other.name,
-                    run=partial(other.run, opened),
-                    sockets=opened,
-                    hung_s=hung_s,
-                    vital=not roles,
-                    kind=other.kind,
-                )
-            )
+        jobs += [
+            _beside_job(loaded, other, listening, vital=ProcessRole.WORKER not in roles)
+            for other in others
+        ]
         if not loaded.settings.confine.system_calls:
             jobs = [replace(job, kind=None) for job in jobs]
         grace_s = loaded.settings.worker.drain_s + 5.0
@@ -277,6 +269,53 @@ def _run(
             report=partial(_report, state, name, suspects),
             log=log,
         ).run()
+
+
+def run_beside(
+    loaded: LoadedSettings, others: Sequence[BesideProcess], on_ready: Callable[[], None]
+) -> int:
+    """Run processes of rooms above alone, until SIGTERM; neither policy nor state is looked at.
+
+    Args:
+        loaded: the settings.
+        others: at least one.
+        on_ready: called once, when all of them serve.
+
+    Returns:
+        Exit status.
+
+    Raises:
+        SocketError: one can't be opened.
+    """
+    set_up(LogFormat(loaded.settings.log.format), loaded.settings.log.level.upper())
+    faulthandler.enable()
+    keep_memory_private()
+    use_one_heap()
+    with ExitStack() as listening:
+        jobs = [_beside_job(loaded, other, listening, vital=True) for other in others]
+        if not loaded.settings.confine.system_calls:
+            jobs = [replace(job, kind=None) for job in jobs]
+        return Supervisor(
+            jobs,
+            grace_s=loaded.settings.worker.drain_s + 5.0,
+            on_ready=on_ready,
+            on_stop=listening.close,
+            log=log,
+        ).run()
+
+
+def _beside_job(
+    loaded: LoadedSettings, other: BesideProcess, listening: ExitStack, *, vital: bool
+) -> ProcessJob:
+    opened = other.listen(listening)
+    return ProcessJob(
+        name=other.name,
+        run=partial(other.run, opened),
+        sockets=opened,
+        hung_s=loaded.settings.worker.hung_s,
+        vital=vital,
+        kind=other.kind,
+    )
 
 
 def _log_policy_files(loaded: LoadedSettings, policy: Policy) -> None:

@@ -170,9 +170,7 @@ async def _mailboxes(
 class _PolicyScorer:
     """Scores messages by one policy."""
 
-    def __init__(
-        self, context: Site, site: ScanSite, new_inquiry: Callable[[], Inquiry]
-    ) -> None:
+    def __init__(self, context: Site, site: ScanSite, new_inquiry: Callable[[], Inquiry]) -> None:
         self._policy = context.policy()
         self._site = site
         self._inquire = new_inquiry
