@@ -8,6 +8,7 @@ docs/operate/settings.md are written from it by `document`.
 from oborona.config.address import Address, InetAddress, UnixAddress, parse_address
 from oborona.config.alarm import AlarmSettings
 from oborona.config.confinement import ConfinementSettings
+from oborona.config.console import ConsoleSettings
 from oborona.config.delivery import DeliverySettings
 from oborona.config.doors import DoorSettings, ListenSettings, MilterSettings, PolicyServiceSettings
 from oborona.config.engines import (
@@ -54,6 +55,7 @@ __all__ = [
     "ClamdSettings",
     "ClusterSettings",
     "ConfinementSettings",
+    "ConsoleSettings",
     "CounterSettings",
     "DeliverySettings",
     "DnsSettings",
