@@ -31,7 +31,7 @@ from tests.people.conftest import DEAR, DEAR_NOBODY
 from tests.people.worlds import NOW, PASSWORD, PLACE, PeopleWorld
 
 HOSTILE = [
-    "", " ", "\x00", "\udcff\ud800", "a" * 2_000_000, "anna'; DROP TABLE person; --", "../../anna", "ａｎｎａ",
+    "", " ", "\x00", "\udcff\ud800", "a" * 2_000_000, "anna'; DROP TABLE person; --", "../../anna", "\uff41nna",
     "an\nna", "[bold]anna", "a@b@c", "\u202eanna", "%s%n", "🦄" * 300,
 ]  # fmt: skip
 
@@ -58,12 +58,12 @@ def octets_of(world: PeopleWorld) -> bytes:
 def with_step(world: PeopleWorld) -> pyotp.TOTP:
     """Give anna a second step, with codes of the step before NOW taken."""
     view = view_of(world, world.logged_in("anna", now=NOW - 120).token, NOW - 120)
-    secret, uri = world.logins.enrol(view, "mx.example.org")
+    secret, uri = world.steps.enrol(view, "mx.example.org")
     assert uri.startswith("otpauth://totp/")
     assert secret in uri
     codes = pyotp.TOTP(secret)
-    assert not world.logins.confirm_step(view, "000000x", NOW - 120)
-    assert world.logins.confirm_step(view, codes.at(int(NOW) - 120), NOW - 120)
+    assert not world.steps.confirm(view, "000000x", NOW - 120)
+    assert world.steps.confirm(view, codes.at(int(NOW) - 120), NOW - 120)
     return codes
 
 
@@ -202,20 +202,20 @@ def test_a_second_step_is_enrolled_by_who_gave_the_password_just_now(world: Peop
     token = world.logged_in("anna").token
     late = view_of(world, token, NOW + FRESH_S)
     with pytest.raises(PeopleError, match="password"):
-        world.logins.enrol(late, "")
+        world.steps.enrol(late, "")
     with pytest.raises(PeopleError, match="password"):
-        world.logins.drop_step(late)
+        world.steps.drop(late)
     with pytest.raises(PeopleError, match="password"):
         world.logins.change_password(late, PASSWORD, NOW)
     now = NOW + FRESH_S
     assert world.logins.confirm(token, PASSWORD, PLACE, now) is None
     view = view_of(world, token, now)
-    world.logins.enrol(view, "")
+    world.steps.enrol(view, "")
     assert not world.store.named("anna").totp, "no code was given yet"
     with_step(world)
     with pytest.raises(PeopleError, match="already"):
-        world.logins.enrol(view, "")
-    world.logins.drop_step(view)
+        world.steps.enrol(view, "")
+    world.steps.drop(view)
     assert not world.store.named("anna").totp
 
 
@@ -240,8 +240,8 @@ def test_where_the_step_is_required_an_admin_has_no_right_before_it(tmp_path: Pa
     assert caller is not None
     assert not caller.rights
     view = view_of(world, answer.token)
-    secret, _ = world.logins.enrol(view, "")
-    assert world.logins.confirm_step(view, pyotp.TOTP(secret).at(int(NOW)), NOW)
+    secret, _ = world.steps.enrol(view, "")
+    assert world.steps.confirm(view, pyotp.TOTP(secret).at(int(NOW)), NOW)
     assert view_of(world, answer.token).caller.may(Right.PEOPLE)
 
 
@@ -255,14 +255,25 @@ def test_a_link_sets_a_password_once_and_for_a_day(world: PeopleWorld) -> None:
     with pytest.raises(PasswordError):
         links.use(second, "short", NOW)
     session = world.logged_in("anna")
-    user = links.use(second, other, NOW)
-    assert user is not None
-    assert user.name == "anna"
+    used = links.use(second, other, NOW)
+    assert used is not None
+    assert used.person.name == "anna"
     assert world.sessions.look(session.token, PLACE, NOW) is None
     assert links.use(second, other, NOW) is None
     assert world.refused("anna").fault is LoginFault.WRONG
     assert isinstance(world.log_in("anna", other), login_book.LoggedIn)
-    assert not world.store.rows("SELECT 1 FROM device WHERE last < ?", (NOW,))
+
+
+def test_who_is_guessed_at_by_all_the_world_gets_in_by_a_link(world: PeopleWorld) -> None:
+    for number in range(10):
+        world.refused("anna", "a guess of a thief", place=f"10.0.{number}.1")
+    assert world.refused("anna").fault is LoginFault.WAIT
+    used = LinkBook(world.store).use(
+        LinkBook(world.store).make(world.store.named("anna"), NOW), "another password", NOW
+    )
+    assert used is not None
+    assert world.refused("anna", "another password").fault is LoginFault.WAIT
+    world.logged_in("anna", password="another password", device=used.device)
 
 
 def test_a_link_of_who_is_off_is_none(world: PeopleWorld) -> None:

@@ -105,7 +105,7 @@ def test_a_change_of_roles_takes_back_no_password_that_was_set_meanwhile(
     before = world.store.named("anna")
     world.store.set_password(before, "new", NOW + 1)
     world.store.change(msgspec.structs.replace(before, roles=before.roles | {Role.DUTY}), ends=True)
-    assert world.store.named("anna").password == "new"  # noqa: S105
+    assert world.store.named("anna").password == "new"
 
 
 def test_an_id_is_never_given_twice(world: PeopleWorld) -> None:
@@ -213,8 +213,7 @@ def test_a_name_has_one_form(name: str) -> None:
 
 @pytest.mark.parametrize(
     "name",
-    ["", " ", "x" * (MAX_NAME + 1), "a b", "a/b", ".a", "a.", "ann\na", "\udcff", "ａnna", "a\x00", "İ", "а"]
-    + ["x" * 1_000_000],
+    ["", " ", "x" * (MAX_NAME + 1), "a b", "a/b", ".a", "a.", "ann\na", "\udcff", "\uff41nna", "a\x00", "\u0130", "\u0430", "x" * 1_000_000],
 )  # fmt: skip
 def test_what_can_be_no_name_is_refused(name: str) -> None:
     with pytest.raises(PeopleError, match="a name has letters"):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 import threading
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -45,7 +46,7 @@ def test_a_wait_doubles_and_ends_at_a_quarter_of_an_hour(failures: int, kind: Wa
     now, next_one = wait_after(failures, kind.value), wait_after(failures + 1, kind.value)
     assert 0 <= now <= next_one <= LONGEST_S
     assert now == 0 if failures <= kind.value else now >= 1
-    if 1 <= now and next_one < LONGEST_S:
+    if now >= 1 and next_one < LONGEST_S:
         assert next_one == 2 * now
 
 
@@ -60,7 +61,7 @@ def test_tries_that_are_looked_at_are_apart_as_long_as_waits_say(gaps: list[floa
         assert waited == said
         if not waited:
             taken.append(now)
-    for number, (before, after) in enumerate(zip(taken, taken[1:], strict=False), 1):
+    for number, (before, after) in enumerate(pairwise(taken), 1):
         assert after - before >= wait_after(number, NAME.kind.value)
 
 

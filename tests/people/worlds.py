@@ -11,10 +11,11 @@ from oborona.people.password import hash_password
 from oborona.people.person import Person
 from oborona.people.rights import Role
 from oborona.people.session_book import SessionBook
+from oborona.people.step_book import StepBook
 from oborona.people.store import PeopleStore, new_person
 
 NOW = 1_800_000_000.0
-PASSWORD = "correct horse battery"  # noqa: S105
+PASSWORD = "correct horse battery"
 PLACE = "192.0.2.7"
 
 
@@ -31,6 +32,7 @@ class PeopleWorld:
         self.store = PeopleStore(self.path)
         self.sessions = SessionBook(self.store, step_required=step_required)
         self.logins = LoginBook(self.store, self.sessions)
+        self.steps = StepBook(self.store)
 
     def add(
         self,

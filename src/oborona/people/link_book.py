@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import Final
 
+import msgspec
+
+from oborona.people.device_book import DeviceBook
 from oborona.people.password import hash_password
 from oborona.people.person import Person, PersonState
 from oborona.people.store import PERSON_COLUMNS, PeopleStore
@@ -11,6 +14,18 @@ from oborona.people.token import new_token, token_hash
 
 LINK_S: Final = 86_400.0
 PATH: Final = "/link/"  # of the console, before the token
+
+
+class UsedLink(msgspec.Struct, frozen=True, kw_only=True):
+    """A password was set by a link.
+
+    Args:
+        person: whose.
+        device: token of the browser, with which its login goes past what others failed.
+    """
+
+    person: Person
+    device: str
 
 
 class LinkBook:
@@ -49,10 +64,11 @@ class LinkBook:
         person = self._store.person_of(found[0])
         return person if person.state is PersonState.ACTIVE else None
 
-    def use(self, token: str, password: str, now: float) -> Person | None:
-        """Set the password of who follows a link, and return them; None = the link is none.
+    def use(self, token: str, password: str, now: float) -> UsedLink | None:
+        """Set the password of who follows a link; None = the link is none.
 
-        Their sessions end, and so does the link.
+        Their sessions end, and so does the link.  They are not logged in: who has a second step
+        gives its code.
 
         Args:
             token: as it came; any text.
@@ -73,4 +89,5 @@ class LinkBook:
             if not used.rowcount:  # somebody was faster
                 return None
             self._store.set_password(person, kept, now)
-        return person
+            device = DeviceBook(self._store).know(person, "", now)
+        return UsedLink(person=person, device=device)

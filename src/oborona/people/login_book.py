@@ -12,17 +12,16 @@ from typing import Final
 
 import msgspec
 
-from oborona.people import second_step, wait
+from oborona.people import wait
+from oborona.people.device_book import DeviceBook
 from oborona.people.login_try import AttemptBook, AttemptOutcome
 from oborona.people.password import CrowdError, hash_password, is_password
-from oborona.people.person import PeopleError, Person, PersonState, normal_name
+from oborona.people.person import Person, PersonState, normal_name
 from oborona.people.session_book import SessionBook, SessionView
+from oborona.people.step_book import StepBook, want_fresh
 from oborona.people.store import PeopleStore
-from oborona.people.token import new_token, token_hash
 from oborona.people.wait import WaitKey, WaitKind, wait_key
 
-DEVICE_S: Final = 180 * 86_400.0  # a browser that did not come for so long is a stranger
-MOST_DEVICES: Final = 20  # of a person; then the one goes that did not come for longest
 BUSY_S: Final = 5.0
 
 
@@ -75,6 +74,8 @@ class LoginBook:
         self._store = store
         self._sessions = sessions
         self._attempts = AttemptBook(store)
+        self._devices = DeviceBook(store)
+        self._steps = StepBook(store)
 
     def log_in(
         self,
@@ -127,13 +128,13 @@ class LoginBook:
                 current is None
                 or current.state is not PersonState.ACTIVE
                 or current.password != person.password
-                or not self._takes(current, code, now)
+                or not self._steps.takes(current, code, now)
             ):
                 return self._wrong(person, place, agent, now, keys)
             wait.give_back(db, shared)
             wait.forget(db, [key for key in keys if key not in shared])
             token = self._sessions.begin(current, place, agent, now)
-            known = self._know_device(current, device, now)
+            known = self._devices.know(current, device, now)
             self._attempts.add(person, place, agent, AttemptOutcome.DONE, now)
         view = self._sessions.look(token, place, now)
         return LoggedIn(
@@ -182,7 +183,7 @@ class LoginBook:
             PeopleError: the session is not fresh, or the password not good enough.
             StoreError: the store can't be used.
         """
-        _want_fresh(view)
+        want_fresh(view)
         kept = hash_password(password, view.person.name)
         self._store.set_password(view.person, kept, now)
 
@@ -190,97 +191,14 @@ class LoginBook:
         """End a session; return whether there was one."""
         return self._sessions.end(token)
 
-    def enrol(self, view: SessionView, site: str) -> tuple[str, str]:
-        """Begin a second step; return its secret, and what a telephone reads from a QR code.
-
-        It counts once a code of it was given (`confirm_step`).
-
-        Raises:
-            PeopleError: the session is not fresh, or there is one already.
-            StoreError: the store can't be used.
-        """
-        _want_fresh(view)
-        secret = second_step.new_secret()
-        with self._store.transaction() as db:
-            taken = db.execute(
-                "UPDATE person SET totp_new = ? WHERE id = ? AND totp = ''",
-                (secret, view.person.id),
-            )
-            if not taken.rowcount:
-                raise PeopleError("there is a second step already; remove it first")
-        return secret, second_step.enrolment_uri(secret, view.person.name, site)
-
-    def confirm_step(self, view: SessionView, code: str, now: float) -> bool:
-        """Take the first code of a second step; return whether it is one: then the step counts.
-
-        Raises:
-            PeopleError: the session is not fresh.
-            StoreError: the store can't be used.
-        """
-        _want_fresh(view)
-        with self._store.transaction() as db:
-            row = db.execute(
-                "SELECT totp_new, totp_step FROM person WHERE id = ?", (view.person.id,)
-            ).fetchone()
-            step = second_step.step_of(row[0], code, 0, now) if row and row[0] else 0
-            if step:
-                db.execute(
-                    "UPDATE person SET totp = totp_new, totp_new = '', totp_step = ? WHERE id = ?",
-                    (step, view.person.id),
-                )
-        return bool(step)
-
-    def drop_step(self, view: SessionView) -> None:
-        """Remove the second step of who is logged in.
-
-        Raises:
-            PeopleError: the session is not fresh.
-            StoreError: the store can't be used.
-        """
-        _want_fresh(view)
-        self._store.drop_step(view.person)
-
-    def _takes(self, person: Person, code: str, now: float) -> bool:
-        """Whether somebody has no second step, or this code is of it; it is taken once."""
-        if not person.totp:
-            return True
-        with self._store.transaction() as db:
-            (last,) = db.execute(
-                "SELECT totp_step FROM person WHERE id = ?", (person.id,)
-            ).fetchone()
-            step = second_step.step_of(person.totp, code, last, now)
-            if step:
-                db.execute("UPDATE person SET totp_step = ? WHERE id = ?", (step, person.id))
-        return bool(step)
-
     def _keys(self, name: str, person: Person | None, place: str, device: str) -> list[WaitKey]:
         """Return whose failures count: a browser's that is known, else the name's and network's."""
-        known = self._store.rows(
-            "SELECT 1 FROM device WHERE token = ? AND person = ?",
-            (token_hash(device), person.id if person is not None else 0),
-        )
-        if known:
+        if person is not None and self._devices.is_known(device, person):
             return [wait_key(WaitKind.DEVICE, device)]
         return [
             wait_key(WaitKind.NAME, name),
             wait_key(WaitKind.NETWORK, wait.network_of(place)),
         ]
-
-    def _know_device(self, person: Person, before: str, now: float) -> str:
-        """Return a new token for the browser of a login, in place of that which it came with."""
-        device = new_token()
-        with self._store.transaction() as db:
-            db.execute(
-                "DELETE FROM device WHERE last < ? OR (token = ? AND person = ?)",
-                (now - DEVICE_S, token_hash(before), person.id),
-            )
-            db.execute("INSERT INTO device VALUES (?, ?, ?)", (token_hash(device), person.id, now))
-            db.execute(
-                "DELETE FROM device WHERE token IN (SELECT token FROM device WHERE person = ?"
-                " ORDER BY last DESC, token LIMIT -1 OFFSET ?)",
-                (person.id, MOST_DEVICES),
-            )
-        return device
 
     def _give_back(self, keys: Sequence[WaitKey]) -> None:
         with self._store.transaction() as db:
@@ -294,8 +212,3 @@ class LoginBook:
             self._attempts.add(person, place, agent, AttemptOutcome.WRONG, now)
             waits = wait.next_wait(db, keys, now)
         return LoginRefused(fault=LoginFault.WRONG, wait_s=waits)
-
-
-def _want_fresh(view: SessionView) -> None:
-    if not view.is_fresh:
-        raise PeopleError("give your password once more first")
