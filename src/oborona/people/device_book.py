@@ -22,10 +22,17 @@ class DeviceBook:
     def __init__(self, store: PeopleStore) -> None:
         self._store = store
 
-    def is_known(self, device: str, person: Person) -> bool:
-        """Whether this person has logged in from a browser with this token; any text."""
+    def is_known(self, device: str, person: Person | None) -> bool:
+        """Whether this person has logged in from a browser with this token.
+
+        Args:
+            device: as it came; any text.
+            person: who; None = nobody, which is looked for all the same and costs the same.
+        """
         asked = "SELECT 1 FROM device WHERE token = ? AND person = ?"
-        return bool(self._store.rows(asked, (token_hash(device), person.id)))
+        return bool(
+            self._store.rows(asked, (token_hash(device), 0 if person is None else person.id))
+        )
 
     def know(self, person: Person, before: str, now: float) -> str:
         """Return a new token for a browser, in place of that which it came with.

@@ -193,7 +193,7 @@ class LoginBook:
 
     def _keys(self, name: str, person: Person | None, place: str, device: str) -> list[WaitKey]:
         """Return whose failures count: a browser's that is known, else the name's and network's."""
-        if person is not None and self._devices.is_known(device, person):
+        if self._devices.is_known(device, person):
             return [wait_key(WaitKind.DEVICE, device)]
         return [
             wait_key(WaitKind.NAME, name),
