@@ -87,6 +87,9 @@ DESK: Final = "desk.db"
 AUDIT: Final = "audit.db"
 """Who did what to this site, a chain of rows: every command that changes something."""
 
+PEOPLE: Final = "people.db"
+"""Who may log in, with hashes of passwords, sessions and keys: commands and the desk."""
+
 # Beside the journal.
 JOURNAL_SPOOL: Final = "journal.spool"
 """Folder of entries that are not in the journal yet: the workers."""

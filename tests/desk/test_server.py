@@ -12,11 +12,12 @@ import pytest_asyncio
 
 from oborona.desk import server as module
 from oborona.desk.call_runner import CallRunner
+from oborona.desk.open_call import OpenCall
 from oborona.desk.openapi import describe_calls
 from oborona.desk.server import DeskServer
 from oborona.people.caller import Caller
 from oborona.people.rights import Role
-from tests.desk.calls import Recorder, person, site_of
+from tests.desk.calls import NameQuestion, Recorder, person, site_of
 
 URL = "http://desk"
 
@@ -48,8 +49,8 @@ async def desk(tmp_path: Path) -> AsyncIterator[Desk]:
     recorder = Recorder()
     calls = recorder.calls()
     server = DeskServer(
-        CallRunner(site_of(tmp_path / "state")), Known(), calls=calls,
-        open_calls={"login.echo": lambda body, _token, _place, _agent: (200, body)},
+        CallRunner(site_of(tmp_path / "state")), Known().caller_of, calls=calls,
+        open_calls={"login.echo": OpenCall(NameQuestion, lambda asked, *_: {"a": asked.name})},
         description=describe_calls(calls),
     )  # fmt: skip
     path = tmp_path / "desk.sock"
@@ -128,7 +129,7 @@ async def test_too_many_at_once_are_told_to_come_again(
 
 @pytest.mark.asyncio
 async def test_calls_without_a_token_are_those_to_sign_in(desk: Desk) -> None:
-    assert await desk.call("login.echo", token="", a=1) == (200, {"a": 1})
+    assert await desk.call("login.echo", token="", name="x") == (200, {"a": "x"})
 
 
 @pytest.mark.asyncio

@@ -61,6 +61,7 @@ _COMMANDS: Final = {
     "backup": "backup",
     "restore": "backup",
     "audit": "audit",
+    "people": "people.command",
     "doctor": "doctor.command",
     "auth": "auth",
     "unit": "unit",

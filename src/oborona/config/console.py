@@ -49,7 +49,10 @@ class ConsoleSettings(ListenSettings, frozen=True, kw_only=True):
     ] = ""
     second_step: Annotated[
         Literal["optional", "required"],
-        Meta(description="Whether admins need a second step (a code) to sign in."),
+        Meta(
+            description="Who signs in by a code of a telephone beside the password: whoever wants "
+            "to, or every admin; required, an admin without one may do nothing but begin one."
+        ),
     ] = "optional"
 
     @property

@@ -27,6 +27,7 @@ from oborona.feedback import schema as word_store
 from oborona.feedback.events import schema as event_log
 from oborona.journal import schema
 from oborona.lock import hold
+from oborona.people import schema as people_store
 from oborona.recheck import moves_schema
 from oborona.sqlite_damage import set_aside
 from oborona.sqlite_file import SqliteFileDamaged, SqliteFileKind, closed_on_error, connect
@@ -104,6 +105,9 @@ OPTIONAL: Final = (
     OptionalStore(state_files.MOVES, moves_schema.SHARED, "no copy is moved", at_once=False),
     OptionalStore(
         state_files.AUDIT, audit_log.SHARED, "commands that change something refuse", at_once=False
+    ),
+    OptionalStore(
+        state_files.PEOPLE, people_store.SHARED, "nobody logs in to the console", at_once=False
     ),
 )
 

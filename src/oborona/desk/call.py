@@ -33,9 +33,16 @@ class CallError(OboronaError):
 
     Args:
         text: what is wrong.
+        needs: what is missing: a right, `reason`, `password` (once more), `code`; empty = nothing
+            of these.
     """
 
     status = 422  # of HTTP
+    wait_s = 0.0  # so long the next try is not looked at
+
+    def __init__(self, text: str, needs: str = "") -> None:
+        super().__init__(text)
+        self.needs = needs
 
 
 class NotFoundError(CallError):

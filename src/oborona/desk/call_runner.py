@@ -27,8 +27,8 @@ from oborona.desk.call import ActOrder, Call, CallError, NotAllowedError, UndoCa
 from oborona.desk.order_book import OrderBook, OrderConflict
 from oborona.desk.site import Site
 from oborona.errors import ConfigError, OboronaError, StoreError
-from oborona.people.caller import Caller
-from oborona.people.rights import Right
+from oborona.people.caller import Caller, CallWay
+from oborona.people.rights import FRESH_NEEDED, Right
 from oborona.telemetry.log import event
 
 _SAID_ELSEWHERE: Final = frozenset({"reason", "dry", "key"})
@@ -67,10 +67,13 @@ class CallRunner:
             raise CallError(str(error)) from None
         if not call.scoped and not caller.scope.whole:
             raise NotAllowedError(f"{call.name} is for those who see the whole site")
+        hurts = call.acts and right in FRESH_NEEDED and not getattr(asked, "dry", False)
+        if hurts and caller.way is CallWay.PAGE and not caller.fresh:
+            raise NotAllowedError("give your password once more first", needs="password")
         reason = getattr(asked, "reason", "")
         must = (call.acts and right is not Right.OWN) or caller.must_say_why(right)
         if must and not reason.strip():
-            raise CallError("reason: say why")
+            raise CallError("reason: say why", needs="reason")
         if not isinstance(asked, ActOrder):
             if any(getattr(asked, name, None) for name in call.person):
                 self._note_look(call, caller, asked)
@@ -200,7 +203,9 @@ def _right(call: Call, caller: Caller) -> Right:
     """
     having = [right for right in call.needs if caller.may(right)]
     if not having:
-        raise NotAllowedError(f"{call.name} needs the right {' or '.join(call.needs)}")
+        raise NotAllowedError(
+            f"{call.name} needs the right {' or '.join(call.needs)}", needs=call.needs[0]
+        )
     # one that asks for no reason before one that does
     return min(having, key=caller.must_say_why)
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import oborona.desk.acts.keys
+import oborona.desk.acts.people
+import oborona.desk.asks.people
 from oborona.desk.call import CALLS
 
 __all__ = ["CALLS"]

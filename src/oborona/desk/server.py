@@ -24,7 +24,7 @@ from aiohttp import web
 
 from oborona.desk.call import Call, CallError
 from oborona.desk.call_runner import CallRunner
-from oborona.desk.identities import Identities
+from oborona.desk.open_call import OpenCall, SignInNeededError
 from oborona.doors.web import (
     JSON,
     SERVER,
@@ -32,9 +32,10 @@ from oborona.doors.web import (
     WebServer,
     bearer_token,
     error_answer,
+    json_answer,
     read_body,
 )
-from oborona.errors import ConfigError, OboronaError, PolicyError, StoreError
+from oborona.errors import OboronaError, StoreError
 from oborona.people.caller import Caller
 from oborona.telemetry.log import event
 
@@ -55,9 +56,9 @@ class DeskServer(WebServer):
 
     Args:
         runner: runs them.
-        identities: know whose a token is.
+        caller_of: token, place, agent → whose it is; None = nobody's. On any thread.
         calls: by name.
-        open_calls: name → answers a request that needs no token, such as one to sign in.
+        open_calls: name → a call that needs no right.
         description: of the API, in JSON.
         limits: of a connection.
     """
@@ -65,10 +66,10 @@ class DeskServer(WebServer):
     def __init__(
         self,
         runner: CallRunner,
-        identities: Identities,
+        caller_of: Callable[[str, str, str], Caller | None],
         *,
         calls: Mapping[str, Call],
-        open_calls: Mapping[str, Callable[[bytes, str, str, str], tuple[int, bytes]]],
+        open_calls: Mapping[str, OpenCall],
         description: bytes,
         limits: HttpLimits = HttpLimits(),  # noqa: B008 - frozen
     ) -> None:
@@ -81,7 +82,7 @@ class DeskServer(WebServer):
             note=self._count,
         )
         self._runner = runner
-        self._identities = identities
+        self._caller_of = caller_of
         self._calls = calls
         self._open_calls = open_calls
         self._description = description
@@ -115,31 +116,22 @@ class DeskServer(WebServer):
         place = _header(request, "X-Client-Address")
         agent = _header(request, "X-Client-Agent")
         token = bearer_token(request)
-        if name in self._open_calls:
-            answer = self._open_calls[name]
+        if (open_call := self._open_calls.get(name)) is not None:
             return await self._on_thread(
-                name, ACT_S, lambda: _json(*answer(body, token, place, agent))
+                name,
+                ACT_S,
+                lambda: _answer(name, lambda: open_call.run(body, token, place, agent)),
             )
         call = self._calls[name]
 
-        def run() -> web.Response:
-            caller = self._identities.caller_of(token, place, agent) if token else None
+        def run() -> bytes:
+            caller = self._caller_of(token, place, agent) if token else None
             if caller is None:
-                return error_answer(401, "sign in", **{"WWW-Authenticate": "Bearer"})
-            return self._answer(call, caller, body)
+                raise SignInNeededError("sign in")
+            return self._runner.run(call, caller, body)
 
-        return await self._on_thread(name, ACT_S if call.acts else ASK_S, run)
-
-    def _answer(self, call: Call, caller: Caller, body: bytes) -> web.Response:
-        try:
-            return _json(200, self._runner.run(call, caller, body))
-        except CallError as error:
-            return error_answer(error.status, str(error))
-        except StoreError as error:
-            event(log, logging.WARNING, "a call failed", call=call.name, error=error)
-            return error_answer(503, str(error))
-        except (ConfigError, PolicyError, OboronaError) as error:
-            return error_answer(422, str(error))
+        within_s = ACT_S if call.acts else ASK_S
+        return await self._on_thread(name, within_s, lambda: _answer(name, run))
 
     async def _on_thread(
         self, name: str, within_s: float, run: Callable[[], web.Response]
@@ -162,6 +154,24 @@ class DeskServer(WebServer):
         self._waiting -= 1
         if not begun.cancelled():
             begun.exception()  # taken: who waited no more has no use for it
+
+
+def _answer(name: str, run: Callable[[], bytes]) -> web.Response:
+    """Return what a call comes to."""
+    try:
+        return _json(200, run())
+    except CallError as error:
+        told: dict[str, str | float] = {"error": str(error)}
+        if error.needs:
+            told["needs"] = error.needs
+        if error.wait_s:
+            told["wait_s"] = round(error.wait_s, 1)
+        return json_answer(error.status, told)
+    except StoreError as error:
+        event(log, logging.WARNING, "a call failed", call=name, error=error)
+        return error_answer(503, str(error))
+    except OboronaError as error:
+        return error_answer(422, str(error))
 
 
 def _json(status: int, body: bytes) -> web.Response:

@@ -52,6 +52,7 @@ class Caller(msgspec.Struct, frozen=True, kw_only=True):
         way: how they came.
         source: all that is known of who that is.
         place: address of the client; or host and terminal.
+        fresh: on a page: the password was given within ten minutes.
     """
 
     name: str
@@ -61,6 +62,7 @@ class Caller(msgspec.Struct, frozen=True, kw_only=True):
     way: CallWay
     source: str = ""
     place: str = ""
+    fresh: bool = False
 
     def may(self, right: Right) -> bool:
         """Return whether they have a right."""

@@ -115,6 +115,11 @@ REASON_NEEDED: Final = {
 }
 """Rights that a role has only for a call that says why."""
 
+FRESH_NEEDED: Final = frozenset({Right.SYSTEM, Right.PEOPLE, Right.POLICY_PUBLISH})
+"""Rights to acts that hurt: on pages they ask for the password once more, if it was given more than
+ten minutes ago.
+"""
+
 
 def rights_of(roles: frozenset[Role]) -> frozenset[Right]:
     """Return what roles may do together."""

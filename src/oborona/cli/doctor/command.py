@@ -39,6 +39,7 @@ from oborona.cli.doctor.interpreter import interpreter
 from oborona.cli.doctor.mailboxes import mailboxes
 from oborona.cli.doctor.model import final, model
 from oborona.cli.doctor.outgoing import outgoing
+from oborona.cli.doctor.people import people
 from oborona.cli.doctor.personal import personal
 from oborona.cli.doctor.pins import pins
 from oborona.cli.doctor.policy import policy, policy_files
@@ -127,7 +128,7 @@ def _run_checks(context: CliContext, folder: Path | None) -> Iterator[CheckRepor
     context.loaded.settings  # noqa: B018 - what is wrong there ends every command
     for check in (
         interpreter, _policy, _state, stores, name, daemon, counters, doors, partial(postfix, folder=folder), exim, partial(traffic, folder=folder), clients, delivery, dns, free_lists, engines,
-        places, reader, signatures, pins, accounts, hooks, addresses, partial(outgoing, folder=folder), model, final, personal, intake, reports_by_mail, mailboxes, export, flows, event_logs, audit,
+        places, reader, signatures, pins, accounts, hooks, addresses, partial(outgoing, folder=folder), model, final, personal, intake, reports_by_mail, mailboxes, export, flows, event_logs, audit, people,
     ):  # fmt: skip
         subject = getattr(check, "__name__", None) or check.func.__name__  # type: ignore[union-attr]
         try:

@@ -1,0 +1,1 @@
+"""`oborona people`: who may log in to the console."""

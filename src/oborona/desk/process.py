@@ -1,0 +1,113 @@
+"""The desk's process: one event loop for its door, a few threads for calls."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import signal
+import socket
+from collections.abc import Callable
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Final
+
+import uvloop
+
+from oborona import state_files
+from oborona.config import Settings, UnixAddress
+from oborona.daemon import sockets
+from oborona.daemon.confinement.kinds import ProcessKind
+from oborona.daemon.serve import BesideProcess
+from oborona.desk.call_runner import CallRunner
+from oborona.desk.calls import CALLS
+from oborona.desk.configured_site import SiteSource
+from oborona.desk.followed_site import FollowedSite
+from oborona.desk.openapi import describe_calls
+from oborona.desk.server import DeskServer
+from oborona.desk.sign_in import SignIn
+from oborona.errors import ConfigError
+from oborona.heartbeat import beat_forever
+from oborona.telemetry.log import event
+
+GRACE_S: Final = 5.0  # for calls that have begun when we are told to stop
+NICE: Final = 5  # mail goes first
+
+log = logging.getLogger("oborona.desk")
+
+
+def desk_path(settings: Settings, state: Path) -> Path:
+    """Return the socket file of the desk.
+
+    Raises:
+        ConfigError: `console.desk` is a port: whoever reaches it would be whoever they say.
+    """
+    address = settings.console.desk_address
+    if address is None:
+        return state / state_files.DESK_SOCKET
+    if not isinstance(address, UnixAddress):
+        raise ConfigError("console.desk: write a socket file: unix:PATH")
+    return Path(address.path)
+
+
+def desk_process(source: SiteSource, settings: Settings, state: Path) -> BesideProcess:
+    """Return the desk as a process among the daemon's.
+
+    Raises:
+        ConfigError: as of `desk_path`.
+    """
+    path = desk_path(settings, state)
+
+    def listen(listening: ExitStack) -> tuple[socket.socket, ...]:
+        console = settings.console
+        opened = sockets.listen(
+            UnixAddress(str(path)),
+            owner=console.socket_owner,
+            group=console.socket_group,
+            mode=console.mode,
+        )
+        listening.callback(sockets.close_and_unlink, opened)
+        return (opened,)
+
+    def run(opened: tuple[socket.socket, ...], ready: Callable[[], None]) -> int:
+        with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+            runner.run(serve_desk(source, opened[0], ready))
+        return os.EX_OK
+
+    return BesideProcess("desk", ProcessKind.DESK, listen, run)
+
+
+async def serve_desk(source: SiteSource, sock: socket.socket, ready: Callable[[], None]) -> None:
+    """Be the desk until SIGTERM.
+
+    Args:
+        source: of the site's settings.
+        sock: listens already.
+        ready: called once it serves.
+    """
+    loop, stop = asyncio.get_running_loop(), asyncio.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, stop.set)
+    loop.add_signal_handler(signal.SIGHUP, lambda: None)  # it sees of itself what changes
+    os.nice(NICE)
+    site = FollowedSite(source, lambda text: event(log, logging.WARNING, text))
+    server = desk_server(site)
+    await server.start(sock)
+    heart = asyncio.create_task(beat_forever())
+    ready()
+    await stop.wait()
+    await server.drain(GRACE_S)
+    heart.cancel()
+    await asyncio.gather(heart, return_exceptions=True)
+
+
+def desk_server(site: FollowedSite) -> DeskServer:
+    """Return the door of a site's desk, not started."""
+    sign_in = SignIn(site)
+    return DeskServer(
+        CallRunner(site),
+        sign_in.caller_of,
+        calls=CALLS,
+        open_calls=sign_in.open_calls,
+        description=describe_calls(CALLS),
+    )
