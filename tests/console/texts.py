@@ -39,7 +39,7 @@ msgstr ""
 """
 READ_ALOUD: Final = frozenset({"title", "alt", "aria-label", "placeholder", "aria-description"})
 """Attributes that hold text for people."""
-SAME_EVERYWHERE: Final = frozenset({"Oborona", "CSV", "JSON", "UTC", "–", "·", "→", "?"})
+SAME_EVERYWHERE: Final = frozenset({"Oborona", "CSV", "JSON", "UTC", "·", "→", "?"})
 
 _LETTER: Final = re.compile(r"[^\W\d_]")
 _EXPRESSION: Final = "\ufffc"
@@ -79,7 +79,8 @@ def found_texts() -> dict[str, list[Text]]:
 def known_entries(code: str) -> dict[str, list[PoEntry]]:
     """Return the entries of all files of a language, by the names of these."""
     return {
-        path.stem: list(read_po(path.read_text())) for path in (CONSOLE / "locale" / code).glob("*.po")
+        path.stem: list(read_po(path.read_text()))
+        for path in (CONSOLE / "locale" / code).glob("*.po")
     }
 
 
@@ -146,7 +147,7 @@ class _ShownText(HTMLParser):
 
     def handle_data(self, data: str) -> None:
         """Take text between tags and expressions."""
-        self.found += [part.strip(" ,.:;–\n") for part in data.split(_EXPRESSION)]
+        self.found += [part.strip(" ,.:;\u2013\n") for part in data.split(_EXPRESSION)]
 
 
 def _quoted(text: str) -> str:

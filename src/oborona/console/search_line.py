@@ -38,10 +38,11 @@ def targets(line: str) -> Iterator[str]:
     if found:
         yield MESSAGE.format(found[0].upper())
     with suppress(ValueError):
-        yield ENTITY.format(quote(str(ipaddress.ip_address(bare)), safe=""))
+        kind = ipaddress.ip_network if "/" in bare else ipaddress.ip_address
+        yield ENTITY.format(quote(str(kind(bare)), safe=""))
     if _ADDRESS.match(bare):
         yield ENTITY.format(quote(bare.lower(), safe=""))
-    elif _DOMAIN.match(bare):
+    elif _DOMAIN.match(bare.rstrip(".")):
         yield ENTITY.format(quote(bare.lower().rstrip("."), safe=""))
     if _QUEUE_ID.match(bare):
         yield f"{TRACK}?{urlencode({'q': f'queue:{bare}'}, errors='replace')}"
