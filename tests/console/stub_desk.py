@@ -90,7 +90,7 @@ class StubDesk:
         """Listen."""
         app = web.Application(client_max_size=64 << 20)
         app.router.add_post("/v1/{name}", self._serve)
-        self._runner = web.AppRunner(app)
+        self._runner = web.AppRunner(app, handler_cancellation=True, shutdown_timeout=0.1)
         await self._runner.setup()
         await web.UnixSite(self._runner, str(self.path)).start()
 

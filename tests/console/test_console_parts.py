@@ -22,7 +22,7 @@ from oborona.console.pages.account import own_path
 from oborona.console.route_table import RouteTable
 from oborona.console.search_line import targets
 from oborona.console.static_files import FOLDER, StaticFiles
-from oborona.console.template_set import TemplateSet, lines, moment, peer, share, shown
+from oborona.console.template_set import TemplateSet, flat, lines, moment, peer, share, shown
 from oborona.people.rights import Right
 
 TEMPLATES = TemplateSet(StaticFiles())
@@ -39,6 +39,7 @@ def test_the_terminal_and_pages_mark_the_same_characters(text: str) -> None:
 def test_text_of_strangers_is_shown_as_text() -> None:
     assert peer("a\u202eb<i>") == '<bdi>a<span class="mark">U+202E</span>b&lt;i&gt;</bdi>'
     assert lines("a\n\tb\r") == 'a\n\tb<span class="mark">U+000D</span>'
+    assert flat("a\u202e\n<") == "a\ufffd\ufffd<"
     assert shown("\ud800") == '<span class="mark">U+D800</span>'
 
 

@@ -177,6 +177,37 @@ async def test_bodies_that_are_no_forms(
         assert found.content_type == "text/html"
 
 
+async def test_an_act_is_shown_then_done_once_with_its_reason(
+    console: RunningConsole, http: Http
+) -> None:
+    answers = {"recheck.undo": {"id": "17", "undo": 18}}
+    form = {"id": "17", "word": "<b>", "key": "", "reason": ""}
+    preview = await fetch(
+        console, http, PageCase(name="", path="/try/act", form=form, answers=answers)
+    )
+    assert '<input type="hidden" name="word" value="&lt;b&gt;">' in preview.text
+    key = preview.text.partition('name="key" value="')[2].partition('"')[0]
+    assert len(key) > 20
+    done = {"id": "17", "step": "do", "reason": "asked by phone", "key": key}
+    for _ in range(2):  # somebody loads the page again
+        answer = await fetch(console, http, PageCase(name="", path="/try/act", form=done))
+        assert "Done" in answer.shown
+        assert '<input type="hidden" name="id" value="18">' in answer.text
+    asked = [call.asked for call in console.desk.calls if call.name == "recheck.undo"]
+    assert asked == [
+        {"id": "17", "reason": "", "dry": True, "key": ""},
+        {"id": "17", "reason": "asked by phone", "dry": False, "key": key},
+        {"id": "17", "reason": "asked by phone", "dry": False, "key": key},
+    ]
+
+
+async def test_an_act_that_is_not_allowed_says_so(console: RunningConsole, http: Http) -> None:
+    refused = {"recheck.undo": DeskRefusalError(403, "not of this scope")}
+    case = PageCase(name="", path="/try/act", form={"id": "1"}, answers=refused)
+    answer = await fetch(console, http, case)
+    assert (answer.status, "not of this scope" in answer.shown) == (403, True)
+
+
 async def test_a_fault_has_a_number_that_the_log_has(
     console: RunningConsole,
     http: Http,

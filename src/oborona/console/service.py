@@ -15,6 +15,7 @@ import uvloop
 from oborona.config import Settings
 from oborona.console.desk_client import DeskClient
 from oborona.console.server import ConsoleServer
+from oborona.heartbeat import beat_forever
 
 GRACE_S: Final = 5.0  # for requests that have begun when we are told to stop
 
@@ -45,9 +46,12 @@ async def _serve(
     desk = DeskClient(desk_path)
     server = ConsoleServer(desk, node=settings.site.name)
     await server.start(sock)
+    beating = asyncio.create_task(beat_forever())
     try:
         ready()
         await stop.wait()
     finally:
+        beating.cancel()
+        await asyncio.gather(beating, return_exceptions=True)
         await server.drain(GRACE_S)
         await desk.close()

@@ -2,7 +2,7 @@
 that is not there is an error.
 
 What they may use beside Jinja's own: `_`, `ngettext`, `m` (the macros of macros.html), `static`,
-`form_token`, and the filters `shown`, `peer`, `lines`, `moment`, `count`, `share`.
+`form_token`, and the filters `shown`, `peer`, `lines`, `flat`, `moment`, `count`, `share`.
 """
 
 from __future__ import annotations
@@ -46,6 +46,7 @@ class TemplateSet:
         environment.install_gettext_callables(gettext, ngettext, newstyle=True)  # type: ignore[attr-defined]
         environment.filters |= {
             "shown": shown,
+            "flat": flat,
             "peer": peer,
             "lines": lines,
             "moment": moment,
@@ -81,6 +82,11 @@ def shown(text: object) -> Markup:
 def lines(text: object) -> Markup:
     """Return the same with its lines and tabs: for an element that keeps them."""
     return Markup(plain_text(str(escape(text)), _mark, "\n\t"))  # noqa: S704 - the same
+
+
+def flat(text: object) -> str:
+    """Return text of a stranger for an attribute that is read aloud, where no mark can stand."""
+    return plain_text(str(text), lambda _: "\N{REPLACEMENT CHARACTER}")
 
 
 def peer(text: object) -> Markup:

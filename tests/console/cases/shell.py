@@ -4,7 +4,31 @@ from oborona.people.rights import Role
 from tests.console.page_case import PageCase
 from tests.console.stub_desk import DeskRefusalError
 
+MOVE = {"id": "17", "to": "\u202eINBOX <b>"}
+
 CASES = [
+    PageCase(
+        name="act-preview",
+        path="/try/act",
+        form={"id": "17", "word": "<b>"},
+        answers={"recheck.undo": MOVE},
+        texts=("What would be done", "U+202EINBOX <b>", "Reason", "Do it"),
+    ),
+    PageCase(
+        name="act-wrong",
+        path="/try/act",
+        form={"id": "17", "step": "do", "reason": " "},
+        answers={"recheck.undo": DeskRefusalError(422, "a reason is needed")},
+        status=422,
+        texts=("a reason is needed", "Do it"),
+    ),
+    PageCase(
+        name="act-done",
+        path="/try/act",
+        form={"id": "17", "step": "do", "reason": "asked by phone", "key": "k1"},
+        answers={"recheck.undo": MOVE | {"undo": 18}},
+        texts=("Done", "Undo", "Back"),
+    ),
     PageCase(name="sign-in", path="/sign-in", role=None, texts=("Sign in", "Password")),
     PageCase(
         name="sign-in-wrong",
