@@ -19,10 +19,10 @@ from playwright.async_api import Browser, async_playwright
 
 from oborona.console.desk_client import DeskClient
 from oborona.console.server import ConsoleServer
-from tests.console import try_act
+from tests.console import try_page
 from tests.console.stub_desk import StubDesk
 
-assert try_act.PATH  # it is a page from here on
+assert try_page.PATH  # it is a page from here on
 CHROMIUM = "/usr/bin/chromium"
 ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"]
 

@@ -251,6 +251,25 @@ async def test_a_piece_of_a_page_comes_by_htmx(console: RunningConsole, browser:
     await context.close()
 
 
+async def test_older_rows_come_below_with_a_script_and_on_a_page_without(
+    console: RunningConsole, browser: Browser
+) -> None:
+    for scripts, seen in ((True, [25, 50, 60]), (False, [25, 25, 10])):
+        context = await walled_context(browser, console, Role.ADMIN, java_script_enabled=scripts)
+        walled = WalledPage(await context.new_page(), console.url)
+        await walled.open("/try/page")
+        rows = walled.page.locator("#rows tbody tr")
+        counts = [await rows.count()]
+        for n in (25, 50):
+            await walled.page.get_by_role("link", name="Older").click()
+            await walled.page.locator("#rows").get_by_text(f"U+202E{n}<b>", exact=True).wait_for()
+            counts.append(await rows.count())
+        assert counts == seen
+        assert await walled.page.get_by_role("link", name="Older").count() == 0
+        await walled.held()
+        await context.close()
+
+
 async def test_a_desk_that_hangs_is_told_as_slow(
     console: RunningConsole, browser: Browser, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -1,11 +1,14 @@
 """Every page without a browser: what it says, where it leads, and that looking changes nothing."""
 
 import json
+import re
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import aiohttp
 import pytest
+from msgspec import structs
 
 from oborona.audit.declarations import ACTS
 from oborona.console.page_list import load_pages
@@ -69,6 +72,46 @@ async def test_looking_changes_nothing(
         assert call.name not in ACTS, f"GET {case.path} acts"
         assert not call.name.startswith("login.")
         assert call.name != "me.end_session"
+
+
+HOSTILE = "\u202e\u0000</td><script>alert(1)</script>\"'><img src=x onerror=alert(1)>{{7*7}}&lt;"
+NAMED = re.compile(r"[a-z_-]{0,20}\Z")
+"""What a desk's answer calls something by: a kind, a state."""
+
+
+def hostile(value: Any) -> Any:
+    """Return an answer of the desk in which a stranger wrote every text that is no name."""
+    if isinstance(value, str):
+        return value if NAMED.match(value) else value + HOSTILE
+    if isinstance(value, dict):
+        return {name: hostile(one) for name, one in value.items()}
+    if isinstance(value, list):
+        return [hostile(one) for one in value]
+    return value
+
+
+@pytest.mark.parametrize(
+    "case", [case for case in SHOWN if case.status == 200 and case.role is not None], ids=by_name
+)
+async def test_text_of_strangers_adds_no_element(
+    console: RunningConsole, http: aiohttp.ClientSession, case: PageCase
+) -> None:
+    """The page is the same but for marks of what does not print."""
+    harmless = PageParts((await fetch(console, http, case)).text)
+    console.desk.reset()
+    told = {**console.desk.answers, **case.answers}
+    answers = {
+        name: answer if callable(answer) or isinstance(answer, Exception) else hostile(answer)
+        for name, answer in told.items()
+    }
+    for one in console.desk.people.values():
+        one["name"] = f"{one['name']}{HOSTILE}"
+    page = await fetch(console, http, structs.replace(case, answers=answers))
+    assert page.status == 200
+    assert "<script>alert" not in page.text
+    found = PageParts(page.text)
+    assert found.inline == []
+    assert found.elements | {"span": 0} == harmless.elements | {"span": 0}
 
 
 @pytest.mark.parametrize("code", ["en", "ru", "xx"])

@@ -14,6 +14,7 @@ CASES = [
         answers={"recheck.undo": MOVE},
         texts=("What would be done", "U+202EINBOX <b>", "Reason", "Do it"),
     ),
+    PageCase(name="specimen", path="/try/page", texts=("U+202E0<b>", "As a table", "Older")),
     PageCase(
         name="act-wrong",
         path="/try/act",
