@@ -8,10 +8,13 @@ import socket
 from pathlib import Path
 
 import aiohttp
+import msgspec
 import pytest
+from aiohttp.test_utils import make_mocked_request
 
 from oborona.console.desk_client import CallerPlace, DeskClient, DeskError
 from oborona.console.server import ConsoleServer
+from oborona.console.visit import Visit
 from oborona.doors.web import HttpLimits
 from oborona.people.rights import Role
 from tests.console.conftest import RunningConsole
@@ -199,6 +202,25 @@ async def test_an_act_is_shown_then_done_once_with_its_reason(
         {"id": "17", "reason": "asked by phone", "dry": False, "key": key},
         {"id": "17", "reason": "asked by phone", "dry": False, "key": key},
     ]
+
+
+async def test_a_part_of_a_page_is_away_and_the_others_are_not(console: RunningConsole) -> None:
+    class Part(msgspec.Struct):
+        n: int
+
+    request = make_mocked_request("GET", "/", headers=cookies(Role.ADMIN))
+    visit = Visit(request, console.server.console, "")
+    console.desk.answers |= {
+        "a": {"n": 1},
+        "b": DeskRefusalError(503, "away"),
+        "c": {"m": 1},
+        "d": DeskRefusalError(422, "what?"),
+    }
+    assert await visit.part("a", {}, Part) == Part(1)
+    assert await visit.part("b", {}, Part) is None
+    assert await visit.part("c", {}, Part) is None
+    with pytest.raises(DeskError):
+        await visit.part("d", {}, Part)
 
 
 async def test_an_act_that_is_not_allowed_says_so(console: RunningConsole, http: Http) -> None:

@@ -28,7 +28,7 @@ SPECIMEN = """
 {% if key == "n" %}{{ row.n|count }}{% elif key == "who" %}{{ row.who|peer }}
 {% else %}{{ m.act_button("/try/act", "Undo", {"id": row.n}) }}{% endif %}
 {% endcall %}
-{% if older %}{{ m.older("/try/page?from=" ~ older, "rows") }}{% endif %}
+{{ m.older(older, "rows") }}
 {{ m.facts([("Name", who|peer), ("At", 1795862400|moment), ("Part", 0.5|share)]) }}
 <pre>{{ "a\n\tb"|lines }}</pre>
 {% call m.form("/try/act") %}
@@ -59,7 +59,7 @@ async def try_page(visit: Visit) -> web.Response:
         language=VIEWER.get().language.code,
         chart=bar_chart(["good", "bad"], ["10", "11", "12"], [[3, 1], [0, 0], [5, 5]]),
         rows=rows,
-        older=begin + AT_ONCE if begin + AT_ONCE < ROWS else 0,
+        older=f"/try/page?from={begin + AT_ONCE}" if begin + AT_ONCE < ROWS else "",
         who="\u202e<b>'\"",
     )
     return html_answer(visit.request, words)

@@ -13,7 +13,7 @@ from aiohttp import web
 from oborona.console import console_answer
 from oborona.console.console_person import ConsolePerson
 from oborona.console.declaration import PageDeclaration
-from oborona.console.desk_client import ASK_S, CallerPlace, DeskClient
+from oborona.console.desk_client import ASK_S, AWAY, SLOW, CallerPlace, DeskClient, DeskError
 from oborona.console.form_body import Form
 from oborona.console.form_token import FormTokens
 from oborona.console.language import Language
@@ -25,6 +25,7 @@ DEVICE: Final = "__Host-oborona-device"
 GUEST: Final = "__Host-oborona-guest"  # whose forms they are before anybody is signed in
 LANGUAGE: Final = "__Host-oborona-language"
 ZONE: Final = "oborona-zone"  # written by static/keys.js
+PART_AWAY: Final = frozenset({403, 404, 500, 502, AWAY, SLOW})
 YEAR_S: Final = 365 * 86400
 
 T = TypeVar("T")
@@ -155,6 +156,28 @@ class Visit:
         return await self.console.desk.call(
             call, {} if asked is None else asked, self.place, answer, within_s
         )
+
+    async def part(
+        self, call: str, asked: object, answer: type[T], within_s: float = ASK_S
+    ) -> T | None:
+        """Return the answer for one part of a page; None: its store is away or slow, or this person
+        may not see it, and the other parts are shown.
+
+        Args:
+            call: its name.
+            asked: a struct, or a dictionary.
+            answer: type of the answer.
+            within_s: seconds that it may take.
+
+        Raises:
+            DeskError: the session ended, or what is asked can't be.
+        """
+        try:
+            return await self.ask(call, asked, answer, within_s)
+        except DeskError as error:
+            if error.status not in PART_AWAY:
+                raise
+            return None
 
     # answers
 
