@@ -310,6 +310,15 @@ async def test_times_are_in_the_zone_of_who_looks(console: RunningConsole, http:
         assert f'title="2026-11-28 10:39:48 UTC">2026-11-28 {wanted}</time>' in answer.text
 
 
+async def test_a_zone_is_kept_that_is_one(console: RunningConsole, http: Http) -> None:
+    for zone, wanted in (("Asia/Tokyo", "Asia/Tokyo"), ("", "")):
+        case = PageCase(name="", path="/me/zone", form={"zone": zone})
+        answer = await fetch(console, http, case)
+        assert answer.status == 303
+        assert answer.cookies["oborona-zone"].value == wanted
+    assert answer.cookies["oborona-zone"]["max-age"] == "0"
+
+
 async def test_a_desk_that_comes_back(tmp_path: Path, http: Http) -> None:
     path = tmp_path / "desk.sock"
     desk, client = StubDesk(path), DeskClient(path)

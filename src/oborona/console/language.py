@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextvars import ContextVar
 from pathlib import Path
 from typing import Final
-from zoneinfo import ZoneInfo
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import msgspec
 
@@ -118,6 +118,14 @@ def chosen_language(languages: Mapping[str, Language], *wishes: str) -> Language
             if code in languages:
                 return languages[code]
     return languages[ENGLISH]
+
+
+def zone_of(name: str) -> ZoneInfo | None:
+    """Return the time zone of a name; None: there is none of it."""
+    try:
+        return ZoneInfo(name) if name else None
+    except (ZoneInfoNotFoundError, ValueError, OSError):
+        return None
 
 
 def _by_weight(wish: str) -> list[str]:

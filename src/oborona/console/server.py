@@ -11,7 +11,6 @@ import logging
 import secrets
 from typing import Final
 from urllib.parse import quote, urlsplit
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from aiohttp import web
 
@@ -23,7 +22,7 @@ from oborona.console.desk_client import DeskClient, DeskError
 from oborona.console.error_page import desk_error_page, error_page, not_yours
 from oborona.console.form_body import Form, FormError, read_form
 from oborona.console.form_token import FormTokens
-from oborona.console.language import UTC, VIEWER, Viewer, chosen_language, load_languages
+from oborona.console.language import UTC, VIEWER, Viewer, chosen_language, load_languages, zone_of
 from oborona.console.page_list import load_pages
 from oborona.console.route_table import RouteTable
 from oborona.console.static_files import PREFIX, StaticFiles
@@ -157,7 +156,8 @@ class ConsoleServer(WebServer):
             said or "",
             visit.request.headers.get("Accept-Language", ""),
         )
-        VIEWER.set(Viewer(language, _zone(cookies.get(ZONE, "")), visit.form_token))
+        zone = zone_of(cookies.get(ZONE, "").strip('"')) or UTC
+        VIEWER.set(Viewer(language, zone, visit.form_token))
 
     async def _take_form(self, visit: Visit, declared: PageDeclaration) -> web.Response | None:
         """Read a form, or return the page of one that is not taken."""
@@ -203,10 +203,3 @@ def _boundary(request: web.BaseRequest) -> str:
         if name.lower() == "boundary":
             return value.strip('"')
     return ""
-
-
-def _zone(name: str) -> ZoneInfo:
-    try:
-        return ZoneInfo(name.strip('"').replace("%2F", "/")) if name else UTC
-    except (ZoneInfoNotFoundError, ValueError, OSError):
-        return UTC

@@ -69,6 +69,13 @@ CASES = [
     PageCase(name="first", path="/", status=303),
     PageCase(name="overview", path="/overview", texts=("Overview", "None yet")),
     PageCase(name="me", path="/me", texts=("My sessions", "192.0.2.7", "U+202E", "this one")),
+    PageCase(
+        name="me-zone",
+        path="/me/zone",
+        form={"zone": "Europe/../passwd"},
+        status=422,
+        texts=("There is no such time zone.",),
+    ),
     PageCase(name="me-reader", path="/me", role=Role.READER, texts=("Roles: reader",)),
     PageCase(name="find", path="/find", texts=("Write an ID",)),
     PageCase(

@@ -6,7 +6,9 @@ import msgspec
 from aiohttp import web
 
 from oborona.console.declaration import page
-from oborona.console.visit import Visit
+from oborona.console.language import VIEWER, zone_of
+from oborona.console.language import gettext as _
+from oborona.console.visit import YEAR_S, ZONE, Visit, drop_cookie, keep_cookie
 
 
 class OwnSession(msgspec.Struct, frozen=True, kw_only=True):
@@ -33,8 +35,36 @@ async def show_me(visit: Visit) -> web.Response:
     Raises:
         DeskError: the desk does not answer.
     """
+    return await _show(visit)
+
+
+async def _show(visit: Visit, told: str = "") -> web.Response:
     found = await visit.ask("me.sessions", {}, OwnSessionList)
-    return visit.render("account/me.html", sessions=found.sessions)
+    return visit.render(
+        "own_session/me.html",
+        422 if told else 200,
+        sessions=found.sessions,
+        zone=VIEWER.get().zone.key,
+        told=told,
+    )
+
+
+@page("POST", "/me/zone")
+async def choose_zone(visit: Visit) -> web.Response:
+    """Keep the zone of this browser's times; without a script nothing else tells it.
+
+    Raises:
+        DeskError: the desk does not answer.
+    """
+    zone = visit.form.one("zone")
+    if zone and zone_of(zone) is None:
+        return await _show(visit, _("There is no such time zone."))
+    answer = visit.go("/me")
+    if zone:
+        keep_cookie(answer, ZONE, zone, YEAR_S)  # no script of ours writes over it
+    else:
+        drop_cookie(answer, ZONE)
+    return answer
 
 
 @page("POST", "/me/end")
