@@ -103,6 +103,12 @@ def test_the_wheel_holds_every_package_and_what_an_admin_edits(wheel: Path) -> N
         "oborona/types.py",
         "oborona/cli/__init__.py",
     }
+    console = ROOT / "src/oborona/console"
+    wanted |= {
+        f"oborona/console/{path.relative_to(console)}"
+        for folder in ("templates", "static", "locale")
+        for path in (console / folder).rglob("*.*")
+    }
     rooms = [path for path in (ROOT / "src/oborona").iterdir() if not path.is_symlink()]
     wanted |= {
         str(path.relative_to(ROOT / "src"))

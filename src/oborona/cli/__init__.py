@@ -62,6 +62,8 @@ _COMMANDS: Final = {
     "restore": "backup",
     "audit": "audit",
     "people": "people.command",
+    "desk": "console",
+    "console": "console",
     "doctor": "doctor.command",
     "auth": "auth",
     "unit": "unit",

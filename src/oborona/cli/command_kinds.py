@@ -42,6 +42,8 @@ KINDS: Final[dict[str, Ask | ActCommand | Exempt]] = {
     "reader": _PROCESS,
     "trainer": _PROCESS,
     "intake": _PROCESS,
+    "desk": _PROCESS,
+    "console": _PROCESS,
     "check": Ask(),
     "find": Ask(),
     "explain": Ask(),

@@ -5,7 +5,7 @@ start each process by itself.
 from __future__ import annotations
 
 import os
-from collections.abc import Collection
+from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 
 import click
@@ -16,7 +16,7 @@ from oborona.config import ListenSettings, UnixAddress
 from oborona.daemon.event_logs import check_event_logs
 from oborona.daemon.flows.process import check_flows
 from oborona.daemon.listeners import open_doors
-from oborona.daemon.serve import ProcessRole, run
+from oborona.daemon.serve import BesideProcess, ProcessRole, run
 from oborona.daemon.sockets import closed_folder
 from oborona.errors import ConfigError
 
@@ -25,12 +25,18 @@ from oborona.errors import ConfigError
 @pass_cli_context
 def serve(context: CliContext) -> None:
     """Run the whole daemon until SIGTERM: workers, writer (counters), keeper (journal and recheck),
-    image reader, trainer, intake (reports), flows and event logs, as far as the settings want them.
+    image reader, trainer, intake (reports), flows, event logs, desk and console, as far as the
+    settings want them.
 
     SIGHUP reads the policy again; so does every change of a policy file. A second SIGTERM stops at
     once.
     """
-    _run(context, tuple(ProcessRole))
+    if not context.loaded.settings.console.enabled:
+        _run(context, tuple(ProcessRole))
+        return
+    from oborona.cli import console  # noqa: PLC0415 - pages and all asks, for who wants them
+
+    _run(context, tuple(ProcessRole), console.console_processes(context), console.console_words)
 
 
 @click.command()
@@ -93,7 +99,12 @@ def run_event_logs(context: CliContext) -> None:
     _run(context, (ProcessRole.EVENT_LOGS,))
 
 
-def _run(context: CliContext, roles: Collection[ProcessRole]) -> None:
+def _run(
+    context: CliContext,
+    roles: Collection[ProcessRole],
+    others: Sequence[BesideProcess] = (),
+    words_of_others: Callable[[CliContext], list[str]] = lambda _context: [],
+) -> None:
     settings = context.loaded.settings
     # before any process is started: Postfix's tools are asked, and a supervisor waits for no
     # children but its own
@@ -108,11 +119,15 @@ def _run(context: CliContext, roles: Collection[ProcessRole]) -> None:
             return
         doors = dict(open_doors(settings))
         where = " and ".join(door.address.postfix for door in doors.values())
+        by_hand = not os.environ.get("NOTIFY_SOCKET")
+        pages = words_of_others(context) if by_hand else []
         for name, door in doors.items():
             _warn_of_closed_folder(f"doors.{name}", door)
-        click.echo("\n".join([f"oborona: ready on {where or 'the delivery listener'}", *result]))
+        click.echo(
+            "\n".join([f"oborona: ready on {where or 'the delivery listener'}", *result, *pages])
+        )
 
-    click.get_current_context().exit(run(context.loaded, roles, ready))
+    click.get_current_context().exit(run(context.loaded, roles, ready, others))
 
 
 def _warn_of_closed_folder(section: str, door: ListenSettings) -> None:

@@ -12,6 +12,7 @@ from typing import Any, Final
 from rich.console import Console
 
 from oborona.cli.output import stdout_errors
+from oborona.plain_text import plain_text
 
 PIPED: Final = 160  # columns where there is no terminal to ask
 
@@ -40,4 +41,4 @@ class Terminal(Console):
 
 def plain(text: str) -> str:
     """Return what a peer wrote, without anything that moves a terminal's cursor."""
-    return "".join(letter if letter.isprintable() else "?" for letter in text)
+    return plain_text(text, lambda _: "?")

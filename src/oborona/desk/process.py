@@ -31,7 +31,6 @@ from oborona.heartbeat import beat_forever
 from oborona.telemetry.log import event
 
 GRACE_S: Final = 5.0  # for calls that have begun when we are told to stop
-NICE: Final = 5  # mail goes first
 
 log = logging.getLogger("oborona.desk")
 
@@ -89,7 +88,6 @@ async def serve_desk(source: SiteSource, sock: socket.socket, ready: Callable[[]
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stop.set)
     loop.add_signal_handler(signal.SIGHUP, lambda: None)  # it sees of itself what changes
-    os.nice(NICE)
     site = FollowedSite(source, lambda text: event(log, logging.WARNING, text))
     server = desk_server(site)
     await server.start(sock)

@@ -1,0 +1,151 @@
+"""Signing in and out: by password, by a link that is good once; and the language of pages."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from aiohttp import web
+
+from oborona.console.console_person import SignedIn
+from oborona.console.declaration import page
+from oborona.console.desk_client import DeskError
+from oborona.console.error_page import error_page
+from oborona.console.language import gettext as _
+from oborona.console.language import ngettext
+from oborona.console.visit import (
+    DEVICE,
+    LANGUAGE,
+    SESSION,
+    YEAR_S,
+    Visit,
+    drop_cookie,
+    keep_cookie,
+)
+
+LOGIN_S: Final = 20.0  # a password costs time, and the desk tries two at once
+LEAST_PASSWORD: Final = 12  # characters of a new one; the desk has the last word
+
+_OWN_PATH: Final = re.compile(r"/(?![/\\])[!-~]*\Z")
+
+
+@page("GET", "/sign-in", public=True)
+async def show_sign_in(visit: Visit) -> web.Response:
+    """Show the form."""
+    if visit.person is not None:
+        return visit.go(own_path(visit.query("next")))
+    return _form(visit, back=visit.query("next"))
+
+
+@page("POST", "/sign-in", public=True)
+async def sign_in(visit: Visit) -> web.Response:
+    """Begin a session.
+
+    Raises:
+        DeskError: the desk is away.
+    """
+    form = visit.form
+    back = form.one("next")
+    asked = {
+        "name": form.one("name"),
+        "password": form.raw("password"),
+        "code": form.one("code"),
+        "device": visit.request.cookies.get(DEVICE, ""),
+    }
+    try:
+        signed = await visit.ask("login.password", asked, SignedIn, LOGIN_S)
+    except DeskError as error:
+        if error.status not in {401, 403, 422, 429}:
+            raise
+        return _form(visit, back=back, name=form.one("name"), error=error)
+    return _begin(visit, signed, back)
+
+
+def _form(
+    visit: Visit, *, back: str, name: str = "", error: DeskError | None = None
+) -> web.Response:
+    told = ""
+    if error is not None and error.status == 429:
+        wait = max(round(error.wait_s), 1)
+        told = ngettext(
+            "Too many attempts. Try again in %(n)s second.",
+            "Too many attempts. Try again in %(n)s seconds.",
+            wait,
+        ) % {"n": wait}
+    elif error is not None:
+        told = _("Name, password or code is wrong.")
+    status = 200 if error is None else 429 if error.status == 429 else 403
+    return visit.render("account/sign_in.html", status, back=back, name=name, told=told)
+
+
+def _begin(visit: Visit, signed: SignedIn, back: str) -> web.Response:
+    answer = visit.go(own_path(back))
+    keep_cookie(answer, SESSION, signed.token)
+    if signed.device:
+        keep_cookie(answer, DEVICE, signed.device, YEAR_S)
+    return answer
+
+
+@page("GET", "/link/{link}", public=True)
+async def show_link(visit: Visit) -> web.Response:
+    """Show the form of a link; programs that look at mail open it, too, and use nothing up."""
+    return visit.render("account/link.html", told="", least=LEAST_PASSWORD)
+
+
+@page("POST", "/link/{link}", public=True)
+async def use_link(visit: Visit) -> web.Response:
+    """Set a password, and begin a session.
+
+    Raises:
+        DeskError: the desk is away.
+    """
+    password = visit.form.raw("password")
+    told = ""
+    if password != visit.form.raw("again"):
+        told = _("The two passwords differ.")
+    elif len(password) < LEAST_PASSWORD:
+        told = ngettext(
+            "A password has at least %(n)s character.",
+            "A password has at least %(n)s characters.",
+            LEAST_PASSWORD,
+        ) % {"n": LEAST_PASSWORD}
+    else:
+        asked = {"token": visit.parts["link"], "password": password}
+        try:
+            return _begin(visit, await visit.ask("login.link", asked, SignedIn, LOGIN_S), "/")
+        except DeskError as error:
+            if error.status in {401, 403, 404, 410}:
+                return error_page(visit, 410, _("This link was used, or is too old."))
+            if error.status != 422:
+                raise
+            told = error.text
+    return visit.render("account/link.html", 422, told=told, least=LEAST_PASSWORD)
+
+
+@page("POST", "/sign-out", public=True)
+async def sign_out(visit: Visit) -> web.Response:
+    """End the session, also where the desk does not know it any more."""
+    if visit.token:
+        try:
+            await visit.ask("login.leave")
+        except DeskError as error:
+            if error.status != 401:
+                raise
+    answer = visit.go("/sign-in")
+    drop_cookie(answer, SESSION)
+    return answer
+
+
+@page("POST", "/language", public=True)
+async def choose_language(visit: Visit) -> web.Response:
+    """Keep the language of this browser's pages."""
+    chosen = visit.form.one("language")
+    answer = visit.go(own_path(visit.form.one("back")))
+    if chosen in visit.console.languages:
+        keep_cookie(answer, LANGUAGE, chosen, YEAR_S)
+    return answer
+
+
+def own_path(path: str) -> str:
+    """Return a path of ours; of what is none, such as another site's, that of the first page."""
+    return path if _OWN_PATH.match(path) else "/"

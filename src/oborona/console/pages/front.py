@@ -1,0 +1,35 @@
+"""The first page, and where the search line leads."""
+
+from __future__ import annotations
+
+from aiohttp import web
+
+from oborona.console.declaration import page
+from oborona.console.language import marked
+from oborona.console.search_line import targets
+from oborona.console.visit import Visit
+from oborona.people.rights import Right
+
+
+@page("GET", "/")
+async def show_first(visit: Visit) -> web.Response:
+    """Send everybody where their work is."""
+    if visit.leads("/overview"):
+        return visit.go("/overview")
+    return visit.go("/my" if visit.leads("/my") else "/me")
+
+
+@page("GET", "/overview", Right.STATUS, menu=marked("Overview"), order=10)
+async def show_overview(visit: Visit) -> web.Response:
+    """Show what is to be seen first."""
+    return visit.render("overview.html")
+
+
+@page("GET", "/find")
+async def follow_search_line(visit: Visit) -> web.Response:
+    """Send whoever looks for something to its page, or to a search."""
+    line = visit.query("q")
+    for url in targets(line) if line else ():
+        if visit.leads(url):
+            return visit.go(url)
+    return visit.render("find.html", line=line)

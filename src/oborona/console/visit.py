@@ -1,0 +1,231 @@
+"""One request of a browser: what a page is made of, and how it answers."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final, TypeVar, cast, overload
+from urllib.parse import urlencode
+
+import msgspec
+from aiohttp import web
+
+from oborona.console import console_answer
+from oborona.console.console_person import ConsolePerson
+from oborona.console.declaration import PageDeclaration
+from oborona.console.desk_client import ASK_S, AWAY, SLOW, CallerPlace, DeskClient, DeskError
+from oborona.console.form_body import Form
+from oborona.console.form_token import FormTokens
+from oborona.console.language import Language
+from oborona.console.route_table import RouteTable
+from oborona.console.template_set import TemplateSet
+
+SESSION: Final = "__Host-oborona"
+DEVICE: Final = "__Host-oborona-device"
+GUEST: Final = "__Host-oborona-guest"  # whose forms they are before anybody is signed in
+LANGUAGE: Final = "__Host-oborona-language"
+ZONE: Final = "oborona-zone"  # written by static/keys.js
+PART_AWAY: Final = frozenset({403, 404, 500, 502, AWAY, SLOW})
+YEAR_S: Final = 365 * 86400
+
+T = TypeVar("T")
+
+
+class ConsoleParts(msgspec.Struct, frozen=True, kw_only=True):
+    """What all requests share.
+
+    Args:
+        desk: answers.
+        templates: of pages.
+        pages: all there are.
+        routes: finds them.
+        tokens: of forms.
+        languages: by their codes.
+        node: name of this machine, where the desk tells none.
+    """
+
+    desk: DeskClient
+    templates: TemplateSet
+    pages: Sequence[PageDeclaration]
+    routes: RouteTable
+    tokens: FormTokens
+    languages: Mapping[str, Language]
+    node: str = ""
+
+
+class Visit:
+    """A request that is being answered.
+
+    Args:
+        request: its head.
+        console: what all share.
+        address: of the browser.
+    """
+
+    def __init__(self, request: web.BaseRequest, console: ConsoleParts, address: str) -> None:
+        self.request = request
+        self.console = console
+        self.token = request.cookies.get(SESSION, "")
+        self.place = CallerPlace(self.token, address, request.headers.get("User-Agent", ""))
+        self.path = request.rel_url.raw_path
+        self.parts: Mapping[str, str] = {}
+        self.form = Form()
+        self.person: ConsolePerson | None = None
+        self.error_id = ""
+        self._guest = request.cookies.get(GUEST, "")
+        self._new_guest = False
+
+    # what was asked
+
+    @property
+    def partial(self) -> bool:
+        """Whether a script asks for a piece of a page that is there."""
+        return self.request.headers.get("HX-Request", "").lower() == "true"
+
+    def query(self, name: str) -> str:
+        """Return a word behind the question mark, without blanks around it; empty: none."""
+        return self.request.rel_url.query.get(name, "").strip()
+
+    def url(self, **changed: str) -> str:
+        """Return the address of this page with words of its query changed; empty takes one away."""
+        words = [
+            (name, value)
+            for name, value in self.request.rel_url.query.items()
+            if name not in changed
+        ]
+        words += [(name, value) for name, value in changed.items() if value]
+        return f"{self.path}?{urlencode(words, errors='replace')}" if words else self.path
+
+    @property
+    def back(self) -> str:
+        """Where to come back to: this page, or the first one where it is the answer to a form."""
+        return self.url() if self.request.method in {"GET", "HEAD"} else "/"
+
+    @property
+    def menu(self) -> list[PageDeclaration]:
+        """The pages of the menu that this person may open."""
+        if self.person is None:
+            return []
+        rights = self.person.rights
+        found = [one for one in self.console.pages if one.menu and one.is_for(rights)]
+        return sorted(found, key=lambda one: one.order)
+
+    def leads(self, path: str, method: str = "GET") -> bool:
+        """Return whether a path is that of a page which this person may use: for links to it."""
+        found = self.console.routes.find(path.partition("?")[0])[0].get(method)
+        rights = self.person.rights if self.person is not None else ()
+        return found is not None and (found.public or found.is_for(rights))
+
+    # forms
+
+    @property
+    def session_key(self) -> str:
+        """What forms of this browser are tied to."""
+        if self.token:
+            return self.token
+        if not self._guest:
+            self._guest, self._new_guest = secrets.token_urlsafe(16), True
+        return self._guest
+
+    def form_token(self) -> str:
+        """Return a token for a form of the page that is being made."""
+        return self.console.tokens.make(self.session_key)
+
+    # the desk
+
+    @overload
+    async def ask(self, call: str, asked: object = ..., *, within_s: float = ...) -> Any: ...
+
+    @overload
+    async def ask(self, call: str, asked: object, answer: type[T], within_s: float = ...) -> T: ...
+
+    async def ask(
+        self, call: str, asked: object = None, answer: Any = Any, within_s: float = ASK_S
+    ) -> Any:
+        """Make a call of the desk as this person, and return its answer.
+
+        Args:
+            call: its name.
+            asked: a struct, or a dictionary.
+            answer: type of the answer.
+            within_s: seconds that it may take.
+
+        Raises:
+            DeskError: it has no answer; who does not catch it gets the page that says so.
+        """
+        return await self.console.desk.call(
+            call, {} if asked is None else asked, self.place, answer, within_s
+        )
+
+    async def part(
+        self, call: str, asked: object, answer: type[T], within_s: float = ASK_S
+    ) -> T | None:
+        """Return the answer for one part of a page; None: its store is away or slow, or this person
+        may not see it, and the other parts are shown.
+
+        Args:
+            call: its name.
+            asked: a struct, or a dictionary.
+            answer: type of the answer.
+            within_s: seconds that it may take.
+
+        Raises:
+            DeskError: the session ended, or what is asked can't be.
+        """
+        try:
+            return await self.ask(call, asked, answer, within_s)
+        except DeskError as error:
+            if error.status not in PART_AWAY:
+                raise
+            return None
+
+    # answers
+
+    def render(self, template: str, status: int = 200, /, **values: object) -> web.Response:
+        """Return a page."""
+        words = self.console.templates.render(template, visit=self, **values)
+        answer = console_answer.html_answer(self.request, words, status)
+        if self._new_guest:
+            keep_cookie(answer, GUEST, self._guest)
+        return answer
+
+    def go(self, url: str) -> web.Response:
+        """Send the browser to another page."""
+        answer = console_answer.redirect(url)
+        if self.partial:
+            answer = web.Response(headers={"HX-Redirect": url, "Cache-Control": "no-store"})
+        return answer
+
+    def csv(
+        self, name: str, heads: Sequence[str], rows: Iterable[Sequence[object]]
+    ) -> web.Response:
+        """Return a table as CSV, for `?as=csv`."""
+        return console_answer.csv_file(self.request, name, heads, rows)
+
+    def json(self, name: str, words: object) -> web.Response:
+        """Return what a page shows as JSON, for `?as=json`."""
+        return console_answer.json_file(self.request, name, words)
+
+    @property
+    def signed_in(self) -> ConsolePerson:
+        """Who is signed in: a page that is not public has somebody."""
+        return cast("ConsolePerson", self.person)
+
+
+def keep_cookie(answer: web.Response, name: str, value: str, seconds: int | None = None) -> None:
+    """Give a browser a cookie that no script reads and no other site sends.
+
+    Args:
+        answer: with which it goes.
+        name: begins with __Host-.
+        value: of it.
+        seconds: how long it is kept; None = until the browser ends.
+    """
+    answer.set_cookie(
+        name, value, max_age=seconds, path="/", secure=True, httponly=True, samesite="Lax"
+    )
+
+
+def drop_cookie(answer: web.Response, name: str) -> None:
+    """Take a cookie away."""
+    keep_cookie(answer, name, "", 0)
