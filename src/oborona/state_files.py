@@ -83,6 +83,13 @@ EVENT_LOG_STORE: Final = "eventlog.db"
 AUDIT: Final = "audit.db"
 """Who did what to this site, a chain of rows: every command that changes something."""
 
+POLICY_VERSIONS: Final = "policy-versions.db"
+"""What the site's policy folder held when, and who made it so: the desk and commands."""
+POLICY_DRAFTS: Final = "drafts"
+"""Folder of drafts of the policy, a folder each: the desk and commands."""
+POLICY_LOCK: Final = "policy.lock"
+"""Held by who publishes a policy or changes a draft: the desk and commands."""
+
 # Beside the journal.
 JOURNAL_SPOOL: Final = "journal.spool"
 """Folder of entries that are not in the journal yet: the workers."""

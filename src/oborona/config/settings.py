@@ -16,6 +16,7 @@ from oborona.config.address import parse_address
 from oborona.config.addresses import AddressesSettings
 from oborona.config.alarm import AlarmSettings
 from oborona.config.confinement import ConfinementSettings
+from oborona.config.console import ConsoleSettings
 from oborona.config.delivery import DeliverySettings
 from oborona.config.doors import MilterSettings, PolicyServiceSettings, check_networks
 from oborona.config.engines import EnginesSettings
@@ -466,6 +467,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     eventlog: EventLogSettings = EventLogSettings()
     inspector: InspectorSettings = InspectorSettings()
     addresses: AddressesSettings = AddressesSettings()
+    console: ConsoleSettings = ConsoleSettings()
     confine: ConfinementSettings = ConfinementSettings()
     log: LogSettings = LogSettings()
 
@@ -499,6 +501,7 @@ SECTIONS: Final[dict[str, type[msgspec.Struct]]] = {
     "eventlog": EventLogSettings,
     "inspector": InspectorSettings,
     "addresses": AddressesSettings,
+    "console": ConsoleSettings,
     "confine": ConfinementSettings,
     "log": LogSettings,
 }

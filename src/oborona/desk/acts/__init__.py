@@ -1,0 +1,1 @@
+"""The desk's acts, a module for each subject."""

@@ -1,0 +1,1 @@
+"""The desk's asks, a module for each subject."""

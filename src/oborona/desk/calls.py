@@ -1,0 +1,6 @@
+"""All asks and acts: whoever imports this has them in `oborona.desk.call.CALLS`."""
+
+from oborona.desk.acts import policy as _act_policy
+from oborona.desk.asks import policy as _ask_policy
+
+__all__ = ["_act_policy", "_ask_policy"]
