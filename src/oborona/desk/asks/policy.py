@@ -136,11 +136,16 @@ class SchemaQuestion(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
     """The schema of policy files."""
 
 
+class PolicySchema(msgspec.Struct, frozen=True, kw_only=True):
+    """The JSON schema of policy files."""
+
+    schema: dict[str, Any]
+
+
 @ask("policy.schema", Right.POLICY_SEE)
-def show_schema(site: Site, caller: Caller, asked: SchemaQuestion) -> dict[str, Any]:  # noqa: ARG001
+def show_schema(site: Site, caller: Caller, asked: SchemaQuestion) -> PolicySchema:  # noqa: ARG001
     """Return the JSON schema of policy files."""
-    schema: dict[str, Any] = msgspec.json.decode(schema_text())
-    return schema
+    return PolicySchema(schema=msgspec.json.decode(schema_text()))
 
 
 class HistoryQuestion(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):

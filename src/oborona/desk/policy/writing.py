@@ -42,18 +42,20 @@ def replace_files(folder: Path, before: FileSet, after: FileSet) -> None:
     """
     names = changed_names(before, after)
     folder = folder.resolve()
+    fresh = folder.with_name(f".{folder.name}.publishing")
     try:
+        shutil.rmtree(fresh, ignore_errors=True)  # what a kill left: the old folder, or half of one
         if read_folder(folder) != before:
             raise PolicyConflictError(_MOVED)
         for name in names:
             if (folder / name).is_symlink():
                 raise CallError(f"{folder / name} is a link: edit what it leads to")
         if not folder.exists():
-            _make(folder, after)
+            _make(folder, fresh, after)
         elif len(names) == 1:
             _replace_one(folder, names[0], after.get(names[0]))
         elif names:
-            _replace_all(folder, before, after)
+            _replace_all(folder, fresh, before, after)
     except OSError as error:
         raise StoreError(f"{error.filename or folder}: {error.strerror or error}") from error
 
@@ -70,10 +72,8 @@ def _replace_one(folder: Path, name: str, raw: bytes | None) -> None:
         _let_read(file.fileno(), folder, like)
 
 
-def _make(folder: Path, after: FileSet) -> None:
-    fresh = folder.with_name(f".{folder.name}.publishing")
+def _make(folder: Path, fresh: Path, after: FileSet) -> None:
     try:
-        shutil.rmtree(fresh, ignore_errors=True)
         fresh.mkdir(mode=0o755)
         _write(fresh, folder.parent, after)
         fresh.rename(folder)
@@ -83,11 +83,9 @@ def _make(folder: Path, after: FileSet) -> None:
     sync_folder(folder.parent)
 
 
-def _replace_all(folder: Path, before: FileSet, after: FileSet) -> None:
-    fresh = folder.with_name(f".{folder.name}.publishing")
+def _replace_all(folder: Path, fresh: Path, before: FileSet, after: FileSet) -> None:
     changed = set(changed_names(before, after))
     try:
-        shutil.rmtree(fresh, ignore_errors=True)  # what a kill left: the old folder, or half of one
 
         def unwanted(where: str, names: list[str]) -> set[str]:
             return changed & set(names) if Path(where) == folder else set()
