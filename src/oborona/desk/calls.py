@@ -2,5 +2,6 @@
 
 from oborona.desk.acts import policy as _act_policy
 from oborona.desk.asks import policy as _ask_policy
+from oborona.desk.call import CALLS
 
-__all__ = ["_act_policy", "_ask_policy"]
+__all__ = ["CALLS", "_act_policy", "_ask_policy"]

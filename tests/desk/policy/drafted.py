@@ -5,10 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import oborona.desk.calls as calls
-from oborona.desk.call import CALLS
+from oborona.desk import calls
 from oborona.desk.site import Site
-from oborona.people.caller import CallWay, Caller, Scope, with_roles
+from oborona.people.caller import Caller, CallWay, Scope, with_roles
 from oborona.people.rights import Role
 from tests.cli.journaled import LINKS, WORDS, policy
 
@@ -42,8 +41,7 @@ def person(role: Role = Role.ADMIN, name: str = "anna") -> Caller:
 
 def call(site: Site, name: str, caller: Caller | None = None, **asked: Any) -> Any:
     """Make a call as the desk does once it knows who may."""
-    assert calls
-    found = CALLS[name]
+    found = calls.CALLS[name]
     return found.function(site, caller or person(), found.asked(**asked))
 
 

@@ -12,15 +12,16 @@ import sys
 import threading
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from oborona.daemon.publisher.reload_socket import ReloadOutcome
 from oborona.desk.call import CallError, NotAllowedError
 from oborona.desk.policy import publication, writing
 from oborona.desk.policy.file_set import read_folder
 from oborona.desk.policy.site_policy import PolicyBusyError, PolicyConflictError, policy_lock
 from oborona.desk.site import Site
-from oborona.daemon.publisher.reload_socket import ReloadOutcome
 from oborona.errors import StoreError
 from oborona.people.rights import Role
 from oborona.telemetry.status import PolicyRefusal
@@ -37,9 +38,9 @@ def site(tmp_path: Path) -> Site:
     return made
 
 
-def publish_live(site: Site, draft: str = "mine", **more: object) -> object:
+def publish_live(site: Site, draft: str = "mine", *, sure: bool = False) -> Any:
     call(site, "policy.preview", draft=draft, within_s=30)
-    return call(site, "policy.publish", draft=draft, live=True, reason="too hard", **more)
+    return call(site, "policy.publish", draft=draft, live=True, reason="too hard", sure=sure)
 
 
 def test_a_draft_is_published_with_its_reason_and_rolled_back(site: Site) -> None:
@@ -216,7 +217,7 @@ def test_a_refusal_of_the_daemon_puts_back_what_was_there(
         return ReloadOutcome(version="x", refused=refused)
 
     monkeypatch.setattr(publication, "ask_reload", refuse)
-    with pytest.raises(CallError, match="what was there is back: 90-console.toml:3: no"):
+    with pytest.raises(CallError, match=r"what was there is back: 90-console\.toml:3: no"):
         publish_live(site)
     assert own_files(site) == before
     assert [OVERLAY in files for files in seen] == [True, False]
@@ -238,7 +239,7 @@ def test_a_full_disk_leaves_the_policy_as_it_was(
 
     call(site, "policy.preview", draft="mine", within_s=30)
     with monkeypatch.context() as patched:
-        patched.setattr(writing.os, "fsync", full)
+        patched.setattr(os, "fsync", full)
         with pytest.raises(StoreError, match="No space left"):
             writing.replace_files(
                 tmp_path / "policy.d",

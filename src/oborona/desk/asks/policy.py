@@ -301,12 +301,12 @@ class LintQuestion(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
     """A draft as the loader reads it.
 
     Args:
-        draft: its name.
+        draft: its name; empty: what is in the policy folder now.
         file: one of its files that is being typed; empty: none.
         text: of that file, which is not saved.
     """
 
-    draft: str
+    draft: str = ""
     file: str = ""
     text: str = ""
 
@@ -341,9 +341,13 @@ def lint_draft(site: Site, caller: Caller, asked: LintQuestion) -> LintAnswer:  
 
 
 class TestsQuestion(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
-    """The tests that stand beside the rules of a draft."""
+    """The tests that stand beside the rules of a draft.
 
-    draft: str
+    Args:
+        draft: its name; empty: what is in the policy folder now.
+    """
+
+    draft: str = ""
 
 
 class TestsAnswer(msgspec.Struct, frozen=True, kw_only=True):

@@ -9,11 +9,11 @@ import msgspec
 from oborona import state_files
 from oborona.desk.call import CallError, NotAllowedError
 from oborona.desk.policy.drafts import Draft, DraftFolder, DraftNote
-from oborona.desk.policy.file_set import FileSet, checked_name, digest_of, digests_of
+from oborona.desk.policy.file_set import FileSet, checked_name, digest_of, digests_of, read_folder
 from oborona.desk.policy.guards import linted, remembered
-from oborona.desk.policy.lint import LintedPolicy
+from oborona.desk.policy.lint import LintedPolicy, lint
 from oborona.desk.policy.preview import PolicyPreview, preview
-from oborona.desk.policy.site_policy import PolicyConflictError, may_write, policy_lock
+from oborona.desk.policy.site_policy import PolicyConflictError, may_write, own_folder, policy_lock
 from oborona.desk.site import Site
 from oborona.errors import StoreError
 from oborona.people.caller import Caller
@@ -118,20 +118,21 @@ def linted_draft(site: Site, name: str, file: str = "", text: str = "") -> Linte
 
     Args:
         site: whose draft.
-        name: of the draft.
+        name: of the draft; empty: what is in the policy folder.
         file: one of its files that has another text; empty: none.
         text: of that.
 
     Raises:
         CallError: no such draft or name.
     """
+    if not name and not file:
+        return lint(site, own_folder(site))
     folder = draft_folder(site)
-    draft = folder.get(name)
-    files = draft.files
+    files = dict(folder.get(name).files if name else read_folder(own_folder(site)))
     if file:
         may_write(site, file)
         files[checked_name(file)] = octets_of(text)
-    return linted(site, files, folder.files_folder(name))
+    return linted(site, files, folder.files_folder(name) if name else own_folder(site))
 
 
 def octets_of(text: str) -> bytes:

@@ -11,6 +11,8 @@ next sees which, and writes that down.
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
+from pathlib import Path
 from typing import Final
 
 import msgspec
@@ -19,6 +21,7 @@ from oborona.daemon.publisher.reload_socket import ReloadOutcome, ask_reload
 from oborona.desk.call import CallError
 from oborona.desk.policy.difference import MeaningChange
 from oborona.desk.policy.file_set import FileSet
+from oborona.desk.policy.reloading import PATIENCE_S
 from oborona.desk.policy.site_policy import may_write, own_folder
 from oborona.desk.policy.versions import PolicyVersion, VersionSort, VersionState, VersionStore
 from oborona.desk.policy.writing import changed_names, replace_files
@@ -26,7 +29,8 @@ from oborona.desk.site import Site
 from oborona.errors import OboronaError, StoreError
 from oborona.people.caller import Caller
 
-PATIENCE_S: Final = 60.0  # for all workers, and lists of millions of entries
+FolderWriter = Callable[[Path, FileSet, FileSet], None]
+"""Replaces what a policy folder holds: `oborona.desk.policy.writing.replace_files`."""
 NOBODY: Final = "nobody who runs on this state answers: it comes into force at the next start"
 
 
@@ -81,6 +85,7 @@ def put_in_force(
     comment: str,
     meaning: str,
     of: int = 0,
+    write: FolderWriter = replace_files,
 ) -> tuple[PolicyVersion, ReloadOutcome | None]:
     """Publish files; the policy's lock is held.
 
@@ -94,6 +99,7 @@ def put_in_force(
         comment: why.
         meaning: version of what the policy means then.
         of: the version that it is again; 0 = none.
+        write: writes the folder.
 
     Returns:
         The version, and what the daemon said; None where none runs.
@@ -117,7 +123,7 @@ def put_in_force(
         after,
     )
     try:
-        replace_files(folder, before, after)
+        write(folder, before, after)
     except OboronaError as error:
         store.end(version.number, VersionState.REFUSED, trouble=str(error))
         raise
@@ -125,7 +131,7 @@ def put_in_force(
     trouble = _trouble(outcome)
     if trouble:
         try:
-            replace_files(folder, after, before)
+            write(folder, after, before)
         except OboronaError as error:
             store.end(version.number, VersionState.PUBLISHED, trouble=trouble)
             raise StoreError(

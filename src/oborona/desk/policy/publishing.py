@@ -18,6 +18,7 @@ from oborona.desk.policy.lint import lint
 from oborona.desk.policy.preview import preview
 from oborona.desk.policy.publication import (
     NOBODY,
+    FolderWriter,
     PolicyPublication,
     check_files,
     put_in_force,
@@ -25,7 +26,7 @@ from oborona.desk.policy.publication import (
 from oborona.desk.policy.site_policy import noticed, own_folder, policy_lock, versions_of
 from oborona.desk.policy.trial import changed_verdicts, trial_overlay
 from oborona.desk.policy.versions import PolicyVersion, VersionSort
-from oborona.desk.policy.writing import changed_names
+from oborona.desk.policy.writing import changed_names, replace_files
 from oborona.desk.site import Site
 from oborona.errors import StoreError
 from oborona.people.caller import Caller
@@ -90,7 +91,14 @@ def publish_draft(
 
 
 def roll_back_to(
-    site: Site, caller: Caller, number: int, reason: str, *, sure: bool, dry: bool
+    site: Site,
+    caller: Caller,
+    number: int,
+    reason: str,
+    *,
+    sure: bool,
+    dry: bool,
+    write: FolderWriter = replace_files,
 ) -> PolicyPublication:
     """Publish an earlier version again.
 
@@ -101,6 +109,7 @@ def roll_back_to(
         reason: why.
         sure: it is meant to change as much as it does.
         dry: say what would be done, and do nothing.
+        write: writes the folder.
 
     Raises:
         NotFoundError: there is no such version.
@@ -144,6 +153,7 @@ def roll_back_to(
             comment=reason,
             meaning=policy.version,
             of=number,
+            write=write,
         )
         return _published(planned, published, outcome, version)
 
