@@ -39,7 +39,7 @@ def person(role: Role = Role.ADMIN, name: str = "anna") -> Caller:
     )
 
 
-def call(site: Site, name: str, caller: Caller | None = None, **asked: Any) -> Any:
+def call(site: Site, name: str, caller: Caller | None = None, /, **asked: Any) -> Any:
     """Make a call as the desk does once it knows who may."""
     found = calls.CALLS[name]
     return found.function(site, caller or person(), found.asked(**asked))
