@@ -302,7 +302,7 @@ def test_killed_at_any_point_the_policy_is_the_old_or_the_new_one_whole(tmp_path
 
 def test_what_a_killed_publication_left_is_found_and_settled(site: Site, tmp_path: Path) -> None:
     from oborona.desk.policy.site_policy import versions_of
-    from oborona.desk.policy.versions import PolicyVersion, VersionSort, VersionState
+    from oborona.stores.policy_versions.store import PolicyVersion, VersionSort, VersionState
 
     new_draft(site)
     files = read_folder(tmp_path / "policy.d")

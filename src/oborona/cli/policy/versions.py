@@ -20,10 +20,10 @@ from oborona.desk.asks.policy import (
     list_versions,
 )
 from oborona.desk.policy.difference import MeaningChange
-from oborona.desk.policy.file_set import FileSet
 from oborona.desk.policy.publishing import roll_back_to
-from oborona.desk.policy.versions import PolicyVersion
 from oborona.desk.policy.writing import replace_files
+from oborona.stores.policy_versions.digests import FileSet
+from oborona.stores.policy_versions.store import PolicyVersion
 
 
 @click.command()

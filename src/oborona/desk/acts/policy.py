@@ -18,7 +18,7 @@ from oborona.desk.policy.draft_desk import (
     policy_of,
 )
 from oborona.desk.policy.drafts import Draft, DraftNote
-from oborona.desk.policy.file_set import OVERLAY, digest_of, digests_of
+from oborona.desk.policy.file_set import OVERLAY
 from oborona.desk.policy.form import with_entry, with_field, with_test
 from oborona.desk.policy.lint import PolicyProblem, failed_tests
 from oborona.desk.policy.message_test import facts_of_test, journaled_message
@@ -31,11 +31,13 @@ from oborona.desk.policy.site_policy import (
     may_write,
     noticed,
     policy_lock,
+    version_of,
     versions_of,
 )
 from oborona.desk.site import Site
 from oborona.people.caller import Caller
 from oborona.people.rights import Right
+from oborona.stores.policy_versions.digests import digest_of, digests_of
 
 MOST_ABOUT: Final = 500  # characters
 
@@ -87,7 +89,7 @@ def begin_draft(site: Site, caller: Caller, asked: NewDraftOrder) -> DraftChange
     """Begin a draft: a copy of the site's policy folder."""
     with policy_lock(site), versions_of(site) as store:
         version, current = noticed(site, store)
-        files = store.files(store.get(asked.version)) if asked.version else current
+        files = store.files(version_of(store, asked.version)) if asked.version else current
         note = DraftNote(
             owner=caller.name,
             made=time.time(),

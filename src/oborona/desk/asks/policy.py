@@ -45,14 +45,15 @@ from oborona.desk.policy.site_policy import (
     noticed,
     own_folder,
     policy_lock,
+    version_of,
     versions_of,
 )
 from oborona.desk.policy.statistics import PolicyStats, read_newest
-from oborona.desk.policy.versions import PolicyVersion
 from oborona.desk.site import Site
 from oborona.errors import StoreError
 from oborona.people.caller import Caller
 from oborona.people.rights import Right
+from oborona.stores.policy_versions.store import PolicyVersion
 
 ASK_S: Final = 1.5  # of the two seconds that an ask has, for reading the journal
 
@@ -222,8 +223,8 @@ def compare_policies(site: Site, caller: Caller, asked: DifferenceQuestion) -> P
         after = draft_folder(site).get(asked.draft).files
     if asked.before or asked.after:
         with versions_of(site) as store:
-            before = store.files(store.get(asked.before)) if asked.before else current
-            after = store.files(store.get(asked.after)) if asked.after else current
+            before = store.files(version_of(store, asked.before)) if asked.before else current
+            after = store.files(version_of(store, asked.after)) if asked.after else current
     files = tuple(file_differences(before, after))
     own = own_folder(site)
     pair = [linted(site, one, own) for one in (before, after)]

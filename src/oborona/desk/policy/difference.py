@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import msgspec
 
-from oborona.desk.policy.file_set import FileSet
+from oborona.stores.policy_versions.digests import FileSet
 
 MOST_LINES: Final = 20_000  # of a file, beyond which no line is looked for in the other one
 MOST_SHOWN: Final = 2_000  # lines of a difference

@@ -9,7 +9,7 @@ import msgspec
 from oborona import state_files
 from oborona.desk.call import CallError, NotAllowedError
 from oborona.desk.policy.drafts import Draft, DraftFolder, DraftNote
-from oborona.desk.policy.file_set import FileSet, checked_name, digest_of, digests_of, read_folder
+from oborona.desk.policy.file_set import checked_name, read_folder
 from oborona.desk.policy.guards import linted, remembered
 from oborona.desk.policy.lint import LintedPolicy, lint
 from oborona.desk.policy.preview import PolicyPreview, preview
@@ -19,6 +19,7 @@ from oborona.errors import StoreError
 from oborona.people.caller import Caller
 from oborona.people.rights import Right
 from oborona.policy.load import Policy
+from oborona.stores.policy_versions.digests import FileSet, digest_of, digests_of
 
 
 class DraftBrief(msgspec.Struct, frozen=True, kw_only=True):

@@ -19,15 +19,9 @@ import msgspec
 
 from oborona.atomic_file import write_atomically
 from oborona.desk.call import CallError, NotFoundError
-from oborona.desk.policy.file_set import (
-    MOST_FILES,
-    MOST_WRITTEN,
-    FileSet,
-    checked_name,
-    digest_of_all,
-    read_folder,
-)
+from oborona.desk.policy.file_set import MOST_FILES, MOST_WRITTEN, checked_name, read_folder
 from oborona.errors import StoreError
+from oborona.stores.policy_versions.digests import FileSet, digest_of_all
 
 MOST_DRAFTS: Final = 50
 _NAME: Final = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,38}[a-z0-9])?")

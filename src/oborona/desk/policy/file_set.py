@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import re
 import stat
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
@@ -20,9 +18,6 @@ MOST_FILES: Final = 300
 MOST_OCTETS: Final = 64 << 20  # of all files; more belong into a list that the site keeps elsewhere
 MOST_WRITTEN: Final = 4 << 20  # of a file that comes from a caller: as large as TOML is read
 _NAME: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._+-]{0,95}\.(?:toml|lua|list)")
-
-FileSet = Mapping[str, bytes]
-"""Names, and what is in the files."""
 
 
 def checked_name(name: str) -> str:
@@ -93,19 +88,3 @@ def read_plain(path: Path, most: int, *, links: bool) -> bytes:
     if len(raw) > most:
         raise StoreError(f"{path}: policy files of more than {MOST_OCTETS >> 20} MiB altogether")
     return raw
-
-
-def digest_of(raw: bytes) -> str:
-    """Return the digest of a file's octets."""
-    return hashlib.sha256(raw).hexdigest()
-
-
-def digests_of(files: FileSet) -> dict[str, str]:
-    """Return the digest of each file, by name."""
-    return {name: digest_of(raw) for name, raw in sorted(files.items())}
-
-
-def digest_of_all(files: FileSet) -> str:
-    """Return one digest of all files and their names: of "this very text"."""
-    lines = "".join(f"{digest} {name}\n" for name, digest in digests_of(files).items())
-    return digest_of(lines.encode("utf-8", "surrogatepass"))

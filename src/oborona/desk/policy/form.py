@@ -8,10 +8,11 @@ from pathlib import Path
 from typing import Any, Final
 
 from oborona.desk.call import CallError, NotFoundError
-from oborona.desk.policy.file_set import OVERLAY, FileSet
+from oborona.desk.policy.file_set import OVERLAY
 from oborona.errors import ConfigError
 from oborona.policy.file_tables import SINGLE, SORTS
 from oborona.policy.load import Policy
+from oborona.stores.policy_versions.digests import FileSet
 from oborona.toml.edit import TomlText
 
 HEAD: Final = "# What people changed in the console, over the files before this one (docs/policy/drafts.md).\n"

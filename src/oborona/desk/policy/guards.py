@@ -12,12 +12,12 @@ from typing import Final
 from oborona import state_files
 from oborona.desk.call import CallError
 from oborona.desk.policy.drafts import DraftPreview
-from oborona.desk.policy.file_set import FileSet
 from oborona.desk.policy.lint import LintedPolicy, PolicyProblem, failed_tests, lint
 from oborona.desk.policy.preview import PolicyPreview
 from oborona.desk.site import Site
 from oborona.errors import StoreError
 from oborona.policy.load import Policy
+from oborona.stores.policy_versions.digests import FileSet
 
 GOOD_LOST: Final = 0.01  # share of good mail that may be lost without a second word
 _TOLD: Final = 5  # problems that an error names

@@ -20,14 +20,19 @@ import msgspec
 from oborona.daemon.publisher.reload_socket import ReloadOutcome, ask_reload
 from oborona.desk.call import CallError
 from oborona.desk.policy.difference import MeaningChange
-from oborona.desk.policy.file_set import FileSet
 from oborona.desk.policy.reloading import PATIENCE_S
 from oborona.desk.policy.site_policy import may_write, own_folder
-from oborona.desk.policy.versions import PolicyVersion, VersionSort, VersionState, VersionStore
 from oborona.desk.policy.writing import changed_names, replace_files
 from oborona.desk.site import Site
 from oborona.errors import OboronaError, StoreError
 from oborona.people.caller import Caller
+from oborona.stores.policy_versions.digests import FileSet
+from oborona.stores.policy_versions.store import (
+    PolicyVersion,
+    VersionSort,
+    VersionState,
+    VersionStore,
+)
 
 FolderWriter = Callable[[Path, FileSet, FileSet], None]
 """Replaces what a policy folder holds: `oborona.desk.policy.writing.replace_files`."""

@@ -11,7 +11,7 @@ from oborona.desk.call import CallError
 from oborona.desk.policy.difference import meaning_changes
 from oborona.desk.policy.draft_desk import check_base, draft_folder, owned
 from oborona.desk.policy.drafts import Draft, DraftPreview
-from oborona.desk.policy.file_set import OVERLAY, FileSet, digest_of_all, digests_of
+from oborona.desk.policy.file_set import OVERLAY
 from oborona.desk.policy.form import HEAD
 from oborona.desk.policy.guards import check_preview, checked_policy, remembered
 from oborona.desk.policy.lint import lint
@@ -23,14 +23,21 @@ from oborona.desk.policy.publication import (
     check_files,
     put_in_force,
 )
-from oborona.desk.policy.site_policy import noticed, own_folder, policy_lock, versions_of
+from oborona.desk.policy.site_policy import (
+    noticed,
+    own_folder,
+    policy_lock,
+    version_of,
+    versions_of,
+)
 from oborona.desk.policy.trial import changed_verdicts, trial_overlay
-from oborona.desk.policy.versions import PolicyVersion, VersionSort
 from oborona.desk.policy.writing import changed_names, replace_files
 from oborona.desk.site import Site
 from oborona.errors import StoreError
 from oborona.people.caller import Caller
 from oborona.policy.load import Policy
+from oborona.stores.policy_versions.digests import FileSet, digest_of_all, digests_of
+from oborona.stores.policy_versions.store import PolicyVersion, VersionSort
 
 BACK_MESSAGES: Final = 1000  # that are judged before an earlier version is published again
 BACK_S: Final = 1.0  # who rolls back is in a hurry
@@ -118,7 +125,7 @@ def roll_back_to(
     """
     with policy_lock(site), versions_of(site) as store:
         version, before = noticed(site, store)
-        wanted = store.files(store.get(number))
+        wanted = store.files(version_of(store, number))
         after, left = wanted, list[str]()
         if site.loaded.settings.console.policy == "overlay":
             after = {name: raw for name, raw in before.items() if name != OVERLAY}

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import msgspec
 
-from oborona.desk.policy.file_set import FileSet
+from oborona.stores.policy_versions.digests import FileSet
 
 
 class DraftConflict(msgspec.Struct, frozen=True, kw_only=True):

@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Final
 
 from oborona import state_files
-from oborona.desk.call import CallError, NotAllowedError
+from oborona.desk.call import CallError, NotAllowedError, NotFoundError
 from oborona.desk.policy.file_set import OVERLAY, checked_name, read_folder
-from oborona.desk.policy.versions import PolicyVersion, VersionStore
 from oborona.desk.site import Site
 from oborona.errors import StoreBusy
 from oborona.lock import FileLock, hold
+from oborona.stores.policy_versions.store import PolicyVersion, VersionStore
 
 PATIENCE_S: Final = 1.0  # for who publishes right now: they wait for all workers
 
@@ -79,6 +79,18 @@ def versions_of(site: Site) -> Iterator[VersionStore]:
     """Give the store of versions."""
     with VersionStore(site.state / state_files.POLICY_VERSIONS) as store:
         yield store
+
+
+def version_of(store: VersionStore, number: int) -> PolicyVersion:
+    """Return a version.
+
+    Raises:
+        NotFoundError: there is none of that number.
+    """
+    version = store.get(number)
+    if version is None:
+        raise NotFoundError(f"there is no version {number} of the policy")
+    return version
 
 
 def noticed(site: Site, store: VersionStore) -> tuple[PolicyVersion, dict[str, bytes]]:

@@ -15,9 +15,10 @@ from typing import Final
 
 from oborona.atomic_file import atomic_writer, exchange_names, sync_folder
 from oborona.desk.call import CallError
-from oborona.desk.policy.file_set import FileSet, read_folder
+from oborona.desk.policy.file_set import read_folder
 from oborona.desk.policy.site_policy import PolicyConflictError
 from oborona.errors import StoreError
+from oborona.stores.policy_versions.digests import FileSet
 
 _MOVED: Final = "the policy folder was edited meanwhile; nothing was written"
 

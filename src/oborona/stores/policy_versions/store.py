@@ -9,11 +9,15 @@ from typing import Any, Final
 
 import msgspec
 
-from oborona.desk.call import NotFoundError
-from oborona.desk.policy import version_schema
-from oborona.desk.policy.file_set import FileSet, digest_of, digest_of_all, digests_of
 from oborona.errors import StoreError
 from oborona.sqlite_file import SharedSqliteFile
+from oborona.stores.policy_versions import schema
+from oborona.stores.policy_versions.digests import (
+    FileSet,
+    digest_of,
+    digest_of_all,
+    digests_of,
+)
 
 MOST_VERSIONS: Final = 1000  # some years of a busy site; what none of them holds goes, too
 MOST_COMMENT: Final = 2000  # characters
@@ -76,7 +80,7 @@ class PolicyVersion(msgspec.Struct, frozen=True, kw_only=True):
 class VersionStore(SharedSqliteFile):
     """One process's access to the versions; see `SharedSqliteFile`."""
 
-    shared = version_schema.SHARED
+    shared = schema.SHARED
 
     def list(self, most: int, before: int = 0) -> list[PolicyVersion]:
         """Return the newest versions, newest first, those below a number if one is given."""
@@ -86,16 +90,10 @@ class VersionStore(SharedSqliteFile):
         )
         return [_version(row) for row in rows]
 
-    def get(self, number: int) -> PolicyVersion:
-        """Return a version.
-
-        Raises:
-            NotFoundError: there is none of that number.
-        """
+    def get(self, number: int) -> PolicyVersion | None:
+        """Return a version; None where there is none of that number."""
         rows = self.rows(f"SELECT {_COLUMNS} FROM version WHERE number = ?", (number,))  # noqa: S608 - names of ours
-        if not rows:
-            raise NotFoundError(f"there is no version {number} of the policy")
-        return _version(rows[0])
+        return _version(rows[0]) if rows else None
 
     def latest(self) -> PolicyVersion | None:
         """Return the newest version that was published."""
