@@ -18,7 +18,7 @@ import pytest
 
 from oborona.daemon.publisher.reload_socket import ReloadOutcome
 from oborona.desk.call import CallError, NotAllowedError
-from oborona.desk.policy import publication, writing
+from oborona.desk.policy import folder_replacement, publication
 from oborona.desk.policy.file_set import read_folder
 from oborona.desk.policy.site_policy import PolicyBusyError, PolicyConflictError, policy_lock
 from oborona.desk.site import Site
@@ -132,7 +132,11 @@ def new_site_again(site: Site) -> Site:
     [
         ("[verdict]\nrefuse = false\n", "verdict refuse"),
         ('[[rule]]\nname = "WORDS"\nenabled = false\n', "WORDS removed"),
-        ("[pictures]\nwait_from = 10\n", "pictures|wait_from"),
+        ("[pictures]\nwait_from = 10\n", "pictures wait_from"),
+        (
+            '[[dns_list]]\nname = "NEW_LIST"\nzone = "x.example"\nof = ["client"]\nscore = 1\n',
+            "NEW_LIST added",
+        ),
     ],
 )
 def test_what_can_not_be_tried_is_said(site: Site, text: str, why: str) -> None:
@@ -241,7 +245,7 @@ def test_a_full_disk_leaves_the_policy_as_it_was(
     with monkeypatch.context() as patched:
         patched.setattr(os, "fsync", full)
         with pytest.raises(StoreError, match="No space left"):
-            writing.replace_files(
+            folder_replacement.replace_files(
                 tmp_path / "policy.d",
                 read_folder(tmp_path / "policy.d"),
                 {"10.toml": b"", "11.toml": b""},
@@ -253,20 +257,20 @@ def test_a_full_disk_leaves_the_policy_as_it_was(
 KILLED = """
 import os, signal, sys
 from pathlib import Path
-from oborona.desk.policy import writing
+from oborona.desk.policy import folder_replacement
 at, number = int(sys.argv[2]), 0
 def watched(frame, kind, what):
     global number
-    if frame.f_code.co_filename.endswith(("writing.py", "atomic_file.py", "shutil.py")):
+    if frame.f_code.co_filename.endswith(("folder_replacement.py", "atomic_file.py", "shutil.py")):
         number += 1
         if number == at:
             os.kill(os.getpid(), signal.SIGKILL)
     return watched
 folder = Path(sys.argv[1])
-before = writing.read_folder(folder)
+before = folder_replacement.read_folder(folder)
 after = {name: raw + b"# new\\n" for name, raw in before.items()}
 sys.settrace(watched)
-writing.replace_files(folder, before, after)
+folder_replacement.replace_files(folder, before, after)
 sys.settrace(None)
 print(number)
 """
@@ -288,7 +292,7 @@ def test_killed_at_any_point_the_policy_is_the_old_or_the_new_one_whole(tmp_path
     assert all(raw.endswith(b"# new\n") for raw in new.values())
     seen = set[bool]()
     for at in range(1, steps, max(1, steps // 25)):
-        writing.replace_files(folder, read_folder(folder), old)
+        folder_replacement.replace_files(folder, read_folder(folder), old)
         ended = subprocess.run([*program, folder, str(at)], capture_output=True, check=False)
         assert ended.returncode == -signal.SIGKILL
         found = read_folder(folder)
@@ -296,7 +300,7 @@ def test_killed_at_any_point_the_policy_is_the_old_or_the_new_one_whole(tmp_path
         seen.add(found == new)
         assert (folder / "README").read_text() == "words"
     assert seen == {True, False}
-    writing.replace_files(folder, read_folder(folder), {**new, "30.toml": b"# 3\n"})
+    folder_replacement.replace_files(folder, read_folder(folder), {**new, "30.toml": b"# 3\n"})
     assert [path.name for path in tmp_path.iterdir()] == ["policy.d"]
 
 
@@ -325,3 +329,40 @@ def test_links_are_not_written_over(tmp_path: Path) -> None:
     with pytest.raises(CallError, match="is a link"):
         publish_live(site)
     assert (tmp_path / "elsewhere.toml").read_text() == "# here\n"
+
+
+def test_a_list_and_a_condition_are_tried_and_harm_nobody(site: Site) -> None:
+    new_draft(
+        site,
+        '[[local_list]]\nname = "THEIRS"\naction = "deny"\nof = ["sender"]\nentries = ["a.example"]\n'
+        '[[condition]]\nname = "MANY"\nwhen = "links > 1"\n'
+        '[[rule]]\nname = "BOTH"\nwhen = "MANY and fired(LINKS)"\nscore = 400\n',
+    )
+    done = call(site, "policy.publish", draft="mine", reason="try")
+    assert set(done.tried) == {"THEIRS", "BOTH"}
+    call(site, "policy.draft_new", draft="look")
+    found = call(site, "policy.preview", draft="look", within_s=30)
+    assert (found.messages, found.differing) == (2, 0)
+    assert {rule.rule for rule in found.rules} >= {"BOTH"}
+
+
+def test_a_draft_of_an_earlier_version_has_what_the_desk_may_write(site: Site) -> None:
+    new_draft(site, MILDER)
+    first = publish_live(site).undo
+    hand = site.policy_folders.own
+    assert hand is not None
+    (hand / "95-hand.toml").write_text("# by hand\n")
+    call(site, "policy.draft_new", draft="old", version=first)
+    assert set(call(site, "policy.draft_show", draft="old").files) == {"10.toml", "95-hand.toml"}
+    publish_live(site, "old")
+    assert set(own_files(site)) == {"10.toml", "95-hand.toml"}
+    back = call(site, "policy.roll_back", version=2, reason="x", dry=True)
+    assert back.files == (OVERLAY,)
+    assert back.note == "stay as they are, since they are written elsewhere: 95-hand.toml"
+
+
+def test_drafts_are_shown_to_those_alone_who_draft(site: Site) -> None:
+    new_draft(site, MILDER)
+    with pytest.raises(NotAllowedError):
+        call(site, "policy.diff", person(Role.SUPPORT), draft="mine")
+    assert call(site, "policy.diff", person(Role.ANALYST), draft="mine").changes

@@ -14,7 +14,7 @@ from oborona.cli.context import CliContext, pass_cli_context
 from oborona.cli.output import echo
 from oborona.daemon.publisher import reporter
 from oborona.daemon.publisher.reload_socket import ReloadOutcome
-from oborona.desk.policy.reloading import reloaded
+from oborona.desk.policy.reload_outcome import reloaded
 from oborona.telemetry.status import PolicyRefusal
 
 SHOWN: Final = 100  # characters of a broken line, around the place

@@ -20,8 +20,8 @@ from oborona.desk.asks.policy import (
     list_versions,
 )
 from oborona.desk.policy.difference import MeaningChange
-from oborona.desk.policy.publishing import roll_back_to
-from oborona.desk.policy.writing import replace_files
+from oborona.desk.policy.folder_replacement import replace_files
+from oborona.desk.policy.guarded_publication import roll_back_to
 from oborona.stores.policy_versions.digests import FileSet
 from oborona.stores.policy_versions.store import PolicyVersion
 

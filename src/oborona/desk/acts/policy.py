@@ -20,17 +20,18 @@ from oborona.desk.policy.draft_desk import (
 from oborona.desk.policy.drafts import Draft, DraftNote
 from oborona.desk.policy.file_set import OVERLAY
 from oborona.desk.policy.form import with_entry, with_field, with_test
+from oborona.desk.policy.guarded_publication import publish_draft, roll_back_to
 from oborona.desk.policy.lint import PolicyProblem, failed_tests
 from oborona.desk.policy.message_test import facts_of_test, journaled_message
 from oborona.desk.policy.publication import PolicyPublication
-from oborona.desk.policy.publishing import publish_draft, roll_back_to
 from oborona.desk.policy.rebase import DraftConflict, rebase
-from oborona.desk.policy.reloading import PolicyReloaded, reloaded
+from oborona.desk.policy.reload_outcome import PolicyReloaded, reloaded
 from oborona.desk.policy.site_policy import (
     PolicyConflictError,
     may_write,
     noticed,
     policy_lock,
+    restored,
     version_of,
     versions_of,
 )
@@ -89,7 +90,9 @@ def begin_draft(site: Site, caller: Caller, asked: NewDraftOrder) -> DraftChange
     """Begin a draft: a copy of the site's policy folder."""
     with policy_lock(site), versions_of(site) as store:
         version, current = noticed(site, store)
-        files = store.files(version_of(store, asked.version)) if asked.version else current
+        files = current
+        if asked.version:
+            files, _ = restored(site, current, store.files(version_of(store, asked.version)))
         note = DraftNote(
             owner=caller.name,
             made=time.time(),

@@ -11,7 +11,7 @@ from typing import Annotated, Any, Final
 import msgspec
 from msgspec import Meta
 
-from oborona.desk.call import CallError, NotFoundError, ask
+from oborona.desk.call import CallError, NotAllowedError, NotFoundError, ask
 from oborona.desk.policy.difference import (
     FileDifference,
     MeaningChange,
@@ -35,7 +35,7 @@ from oborona.desk.policy.origins import OriginRow, policy_rows, setting_rows
 from oborona.desk.policy.preview import MOST_MESSAGES, PolicyPreview
 from oborona.desk.policy.rule_table import (
     RuleDetail,
-    RuleTable,
+    ShownRules,
     rule_detail,
     rule_table,
 )
@@ -69,7 +69,7 @@ class RulesQuestion(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
 
 
 @ask("policy.rules", Right.POLICY_SEE)
-def list_rules(site: Site, caller: Caller, asked: RulesQuestion) -> RuleTable:  # noqa: ARG001
+def list_rules(site: Site, caller: Caller, asked: RulesQuestion) -> ShownRules:  # noqa: ARG001
     """Return all rules, conditions' users among them, with what they did to the journal's mail."""
     policy = site.policy()
     statistics, complete = PolicyStats(policy), True
@@ -198,7 +198,7 @@ class DifferenceQuestion(msgspec.Struct, kw_only=True, forbid_unknown_fields=Tru
     after: Annotated[int, Meta(ge=0)] = 0
 
 
-class PolicyDifference(msgspec.Struct, frozen=True, kw_only=True):
+class ComparedPolicies(msgspec.Struct, frozen=True, kw_only=True):
     """What differs.
 
     Args:
@@ -213,10 +213,12 @@ class PolicyDifference(msgspec.Struct, frozen=True, kw_only=True):
 
 
 @ask("policy.diff", Right.POLICY_SEE)
-def compare_policies(site: Site, caller: Caller, asked: DifferenceQuestion) -> PolicyDifference:  # noqa: ARG001
+def compare_policies(site: Site, caller: Caller, asked: DifferenceQuestion) -> ComparedPolicies:
     """Return what differs between a draft, or a version, and what is there."""
     if asked.draft and (asked.before or asked.after):
         raise CallError("either a draft or versions")
+    if asked.draft and not caller.may(Right.POLICY_DRAFT):
+        raise NotAllowedError("drafts are not for everybody's eyes")
     current = read_folder(own_folder(site))
     before = after = current
     if asked.draft:
@@ -230,10 +232,10 @@ def compare_policies(site: Site, caller: Caller, asked: DifferenceQuestion) -> P
     pair = [linted(site, one, own) for one in (before, after)]
     old, new = (one.policy for one in pair)
     if old is None or new is None:
-        return PolicyDifference(
+        return ComparedPolicies(
             files=files, problems=tuple(p for one in pair for p in one.problems)
         )
-    return PolicyDifference(files=files, changes=tuple(meaning_changes(old.means, new.means)))
+    return ComparedPolicies(files=files, changes=tuple(meaning_changes(old.means, new.means)))
 
 
 class DraftsQuestion(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):

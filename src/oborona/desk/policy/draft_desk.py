@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from contextlib import suppress
 
 import msgspec
 
@@ -13,7 +14,13 @@ from oborona.desk.policy.file_set import checked_name, read_folder
 from oborona.desk.policy.guards import linted, remembered
 from oborona.desk.policy.lint import LintedPolicy, lint
 from oborona.desk.policy.preview import PolicyPreview, preview
-from oborona.desk.policy.site_policy import PolicyConflictError, may_write, own_folder, policy_lock
+from oborona.desk.policy.site_policy import (
+    PolicyBusyError,
+    PolicyConflictError,
+    may_write,
+    own_folder,
+    policy_lock,
+)
 from oborona.desk.site import Site
 from oborona.errors import StoreError
 from oborona.people.caller import Caller
@@ -178,7 +185,8 @@ def previewed(
         examples=examples,
     )
     folder = draft_folder(site)
-    with policy_lock(site):
+    # while somebody publishes it is told all the same, and not remembered
+    with suppress(PolicyBusyError), policy_lock(site):
         now = folder.get(draft.name)
         if now.digest == draft.digest:  # nobody has changed it meanwhile
             tried = remembered(found, draft.digest, time.time())

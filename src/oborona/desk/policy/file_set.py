@@ -70,11 +70,8 @@ def read_plain(path: Path, most: int, *, links: bool) -> bytes:
     Raises:
         StoreError: it is none, is larger, or can't be read.
     """
-    try:
-        name = path.name.encode("utf-8")
-    except UnicodeEncodeError as error:
-        raise StoreError(f"{path.parent}: holds a name that is not UTF-8: {path.name!a}") from error
-    assert name
+    if not path.name.isprintable():
+        raise StoreError(f"{path.parent}: holds a name that can't be shown: {path.name!a}")
     try:
         # a pipe would wait for its writer
         opened = os.open(path, os.O_RDONLY | os.O_NONBLOCK | (0 if links else os.O_NOFOLLOW))

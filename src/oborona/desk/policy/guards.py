@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import shutil
 import tempfile
+import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
@@ -20,6 +21,7 @@ from oborona.policy.load import Policy
 from oborona.stores.policy_versions.digests import FileSet
 
 GOOD_LOST: Final = 0.01  # share of good mail that may be lost without a second word
+LEFT_S: Final = 3600.0  # nothing is looked at for so long
 _TOLD: Final = 5  # problems that an error names
 
 
@@ -35,6 +37,7 @@ def scratch(site: Site, files: FileSet) -> Iterator[Path]:
     try:
         try:
             where.mkdir(mode=0o700, exist_ok=True)
+            _sweep(where)
             folder = Path(tempfile.mkdtemp(prefix=".look-", dir=where))
             for name, raw in files.items():
                 (folder / name).write_bytes(raw)
@@ -44,6 +47,14 @@ def scratch(site: Site, files: FileSet) -> Iterator[Path]:
     finally:
         if folder is not None:
             shutil.rmtree(folder, ignore_errors=True)
+
+
+def _sweep(where: Path) -> None:
+    """Take away what processes that were killed have left."""
+    for path in where.glob(".*"):
+        with suppress(OSError):
+            if time.time() - path.lstat().st_mtime > LEFT_S:
+                shutil.rmtree(path)
 
 
 def linted(site: Site, files: FileSet, known_as: Path | None = None) -> LintedPolicy:

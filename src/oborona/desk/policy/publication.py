@@ -20,9 +20,9 @@ import msgspec
 from oborona.daemon.publisher.reload_socket import ReloadOutcome, ask_reload
 from oborona.desk.call import CallError
 from oborona.desk.policy.difference import MeaningChange
-from oborona.desk.policy.reloading import PATIENCE_S
+from oborona.desk.policy.folder_replacement import changed_names, replace_files
+from oborona.desk.policy.reload_outcome import PATIENCE_S
 from oborona.desk.policy.site_policy import may_write, own_folder
-from oborona.desk.policy.writing import changed_names, replace_files
 from oborona.desk.site import Site
 from oborona.errors import OboronaError, StoreError
 from oborona.people.caller import Caller
@@ -35,7 +35,7 @@ from oborona.stores.policy_versions.store import (
 )
 
 FolderWriter = Callable[[Path, FileSet, FileSet], None]
-"""Replaces what a policy folder holds: `oborona.desk.policy.writing.replace_files`."""
+"""Replaces what a policy folder holds: `oborona.desk.policy.folder_replacement.replace_files`."""
 NOBODY: Final = "nobody who runs on this state answers: it comes into force at the next start"
 
 

@@ -60,7 +60,7 @@ class RuleRow(msgspec.Struct, frozen=True, kw_only=True):
     verdicts: dict[str, int] = {}
 
 
-class RuleTable(msgspec.Struct, frozen=True, kw_only=True):
+class ShownRules(msgspec.Struct, frozen=True, kw_only=True):
     """All rules.
 
     Args:
@@ -123,7 +123,7 @@ class RuleDetail(msgspec.Struct, frozen=True, kw_only=True):
 
 def rule_table(
     policy: Policy, statistics: PolicyStats, *, complete: bool, note: str = ""
-) -> RuleTable:
+) -> ShownRules:
     """Return all rules with what they did.
 
     Args:
@@ -132,7 +132,7 @@ def rule_table(
         complete: all that were asked for.
         note: why they could not be read.
     """
-    return RuleTable(
+    return ShownRules(
         version=policy.version,
         rules=tuple(_row(policy, rule, statistics.rules.get(rule.name)) for rule in policy.rules),
         messages=statistics.messages,

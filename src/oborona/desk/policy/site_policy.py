@@ -14,6 +14,7 @@ from oborona.desk.policy.file_set import OVERLAY, checked_name, read_folder
 from oborona.desk.site import Site
 from oborona.errors import StoreBusy
 from oborona.lock import FileLock, hold
+from oborona.stores.policy_versions.digests import FileSet
 from oborona.stores.policy_versions.store import PolicyVersion, VersionStore
 
 PATIENCE_S: Final = 1.0  # for who publishes right now: they wait for all workers
@@ -79,6 +80,26 @@ def versions_of(site: Site) -> Iterator[VersionStore]:
     """Give the store of versions."""
     with VersionStore(site.state / state_files.POLICY_VERSIONS) as store:
         yield store
+
+
+def restored(site: Site, current: FileSet, wanted: FileSet) -> tuple[dict[str, bytes], list[str]]:
+    """Return the files of an earlier version as far as the desk may write them, and the names of
+    others that differ and stay.
+
+    Args:
+        site: whose policy.
+        current: what is there.
+        wanted: of the earlier version.
+    """
+    if site.loaded.settings.console.policy == "write":
+        return dict(wanted), []
+    files = {name: raw for name, raw in current.items() if name != OVERLAY}
+    if OVERLAY in wanted:
+        files[OVERLAY] = wanted[OVERLAY]
+    differing = [
+        name for name in sorted({*current, *wanted}) if current.get(name) != wanted.get(name)
+    ]
+    return files, [name for name in differing if name != OVERLAY]
 
 
 def version_of(store: VersionStore, number: int) -> PolicyVersion:

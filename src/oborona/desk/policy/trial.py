@@ -21,7 +21,8 @@ from oborona.types import RuleMode
 
 SUFFIX: Final = "_TRIAL"
 _LONGEST: Final = 64  # characters of a name
-_MODED: Final = ("rule", "dns_list", "local_list")  # sorts of what has a mode
+# sorts of what has a mode, but DNS lists: that one has listed a client is a fact of live rules, too
+_MODED: Final = ("rule", "local_list")
 _LINES: Final = {"spam_score": "shadow_spam_score", "reject_score": "shadow_reject_score"}
 _FIELDS: Final = ("when", "score", "say", "stage", "group")
 
@@ -65,12 +66,13 @@ def trial_overlay(overlay: bytes, current: Policy, draft: Policy, file: str) -> 
                         tried.append(f"verdict.{on_trial}")
             case "rule" if change.state != "removed":
                 tried.append(_try_rule(text, change, current, draft))
-            case "dns_list" | "local_list" if change.state == "added":
-                fields = _given(draft, change.sort, change.name)
-                text.set_named(change.sort, change.name, {**fields, "mode": RuleMode.SHADOW.value})
+            case "local_list" if change.state == "added":
+                fields = _given(draft, "local_list", change.name)
+                text.set_named("local_list", change.name, {**fields, "mode": RuleMode.SHADOW.value})
                 tried.append(change.name)
             case _:
-                raise CallError(f"can't be tried in shadow mode: {change.sort} {change.text}")
+                words = [change.sort, change.name if change.state == "changed" else "", change.text]
+                raise CallError(f"can't be tried in shadow mode: {' '.join(filter(None, words))}")
     if not tried:
         raise CallError("the draft changes nothing that could be tried")
     return TrialOverlay(raw=text.raw, tried=tuple(tried))

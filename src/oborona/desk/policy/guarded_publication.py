@@ -12,6 +12,7 @@ from oborona.desk.policy.difference import meaning_changes
 from oborona.desk.policy.draft_desk import check_base, draft_folder, owned
 from oborona.desk.policy.drafts import Draft, DraftPreview
 from oborona.desk.policy.file_set import OVERLAY
+from oborona.desk.policy.folder_replacement import replace_files
 from oborona.desk.policy.form import HEAD
 from oborona.desk.policy.guards import check_preview, checked_policy, remembered
 from oborona.desk.policy.lint import lint
@@ -27,11 +28,11 @@ from oborona.desk.policy.site_policy import (
     noticed,
     own_folder,
     policy_lock,
+    restored,
     version_of,
     versions_of,
 )
 from oborona.desk.policy.trial import changed_verdicts, trial_overlay
-from oborona.desk.policy.writing import changed_names, replace_files
 from oborona.desk.site import Site
 from oborona.errors import StoreError
 from oborona.people.caller import Caller
@@ -126,11 +127,7 @@ def roll_back_to(
     with policy_lock(site), versions_of(site) as store:
         version, before = noticed(site, store)
         wanted = store.files(version_of(store, number))
-        after, left = wanted, list[str]()
-        if site.loaded.settings.console.policy == "overlay":
-            after = {name: raw for name, raw in before.items() if name != OVERLAY}
-            after |= {OVERLAY: wanted[OVERLAY]} if OVERLAY in wanted else {}
-            left = [name for name in changed_names(before, wanted) if name != OVERLAY]
+        after, left = restored(site, before, wanted)
         names = check_files(site, before, after)
         current = _in_force(site)
         policy = checked_policy(site, after)
