@@ -89,6 +89,12 @@ AUDIT: Final = "audit.db"
 
 PEOPLE: Final = "people.db"
 """Who may log in, with hashes of passwords, sessions and keys: commands and the desk."""
+POLICY_VERSIONS: Final = "policy-versions.db"
+"""What the site's policy folder held when, and who made it so: the desk and commands."""
+POLICY_DRAFTS: Final = "drafts"
+"""Folder of drafts of the policy, a folder each: the desk and commands."""
+POLICY_LOCK: Final = "policy.lock"
+"""Held by who publishes a policy or changes a draft: the desk and commands."""
 
 # Beside the journal.
 JOURNAL_SPOOL: Final = "journal.spool"

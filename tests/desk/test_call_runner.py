@@ -237,3 +237,15 @@ def test_what_is_not_there_is_told(runner: CallRunner, recorder: Recorder) -> No
 def test_octets_stand_in_no_row() -> None:
     assert texts_of(b"Subject: secret") == ("15 octets",)
     assert texts_of(["a", 1, None, False, b"xy"]) == ["a", "1", "2 octets"]
+
+
+def test_an_answer_that_holds_a_secret_is_told_once_and_kept_nowhere(
+    runner: CallRunner, recorder: Recorder, state: Path
+) -> None:
+    call = recorder.calls()["reputation.set"]._replace(tells_secret=True)
+    order = told(entity="hush-hush", reason="y", key="k1")
+    assert b"hush-hush" in runner.run(call, ANNA, order)
+    with pytest.raises(OrderConflict, match="told once"):
+        runner.run(call, ANNA, order)
+    assert recorder.done == ["hush-hush"]
+    assert all(b"hush-hush" not in path.read_bytes() for path in state.glob("desk.db*"))

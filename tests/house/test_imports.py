@@ -54,7 +54,7 @@ MAY_IMPORT = {
     "console": {"people", "config", "doors", "reputation", "telemetry"},
     "desk": PURE_ROOMS - {"authentication"}
     | {"audit", "people", "config", "policy", "session", "stores", "eventlog", "daemon"}
-    | {"telemetry", "doors"},
+    | {"telemetry", "doors", "toml", "journal", "feedback", "recheck", "accounts"},
     "daemon": {
         "audit",
         "people",

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
 
-from oborona.cli.policy.schema import schema_text
+from oborona.desk.policy.schema_text import schema_text
 from oborona.policy.fact_table import SCHEMA
 from oborona.policy.file_tables import SINGLE, SORTS
 from oborona.toml import hints

@@ -10,8 +10,8 @@ from typing import Final
 
 from oborona.cli import command_index
 from oborona.cli.policy.history import FOLDER, table
-from oborona.cli.policy.schema import schema_text
 from oborona.config import document
+from oborona.desk.policy.schema_text import schema_text
 from oborona.doors.http import openapi
 from oborona.message.findings import NAMES as OF_PARSING
 from oborona.message.shingles import TYPES

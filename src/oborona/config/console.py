@@ -55,6 +55,14 @@ class ConsoleSettings(ListenSettings, frozen=True, kw_only=True):
         ),
     ] = "optional"
 
+    policy: Annotated[
+        Literal["overlay", "read", "write"],
+        Meta(
+            description="What drafts of the policy may be published to: the file 90-console.toml "
+            "of the policy folder alone, nothing, or all files of that folder."
+        ),
+    ] = "overlay"
+
     @property
     def desk_address(self) -> Address | None:
         """`desk`, parsed; None = in the state folder."""

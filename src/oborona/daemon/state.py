@@ -33,6 +33,7 @@ from oborona.sqlite_damage import set_aside
 from oborona.sqlite_file import SqliteFileDamaged, SqliteFileKind, closed_on_error, connect
 from oborona.stores.persons import schema as person_store
 from oborona.stores.pins import schema as pin_store
+from oborona.stores.policy_versions import schema as policy_versions
 from oborona.stores.signatures import schema as signature_store
 from oborona.telemetry.log import event
 
@@ -108,6 +109,12 @@ OPTIONAL: Final = (
     ),
     OptionalStore(
         state_files.PEOPLE, people_store.SHARED, "nobody logs in to the console", at_once=False
+    ),
+    OptionalStore(
+        state_files.POLICY_VERSIONS,
+        policy_versions.SHARED,
+        "the policy has no history, and none is published",
+        at_once=False,
     ),
 )
 

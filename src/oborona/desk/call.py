@@ -106,6 +106,7 @@ class Call(NamedTuple):
         acts: it changes something.
         person: fields of `asked` that name a person whose mail is read: that has a row.
         about: fields of `asked` that say what an act is about.
+        tells_secret: its answer is told once and kept nowhere.
     """
 
     name: str
@@ -117,6 +118,7 @@ class Call(NamedTuple):
     acts: bool
     person: tuple[str, ...] = ()
     about: tuple[str, ...] = ()
+    tells_secret: bool = False
 
 
 CALLS: Final[dict[str, Call]] = {}
@@ -138,13 +140,18 @@ def ask(
 
 
 def act(
-    name: str, *needs: Right, scoped: bool = False, about: tuple[str, ...] = ()
+    name: str,
+    *needs: Right,
+    scoped: bool = False,
+    about: tuple[str, ...] = (),
+    tells_secret: bool = False,
 ) -> Callable[[_Function], _Function]:
     """Declare a function as an act, which `oborona.audit.declarations` knows."""
     assert name in ACTS, f"{name} stands in no declaration of the audit log"
 
     def declare(function: _Function) -> _Function:
-        _declare(name, function, needs, scoped=scoped, acts=True, about=about)
+        more = {"about": about, "tells_secret": tells_secret}
+        _declare(name, function, needs, scoped=scoped, acts=True, **more)
         return function
 
     return declare

@@ -28,10 +28,11 @@ from oborona.desk.order_book import OrderBook, OrderConflict
 from oborona.desk.site import Site
 from oborona.errors import ConfigError, OboronaError, StoreError
 from oborona.people.caller import Caller, CallWay
-from oborona.people.rights import FRESH_NEEDED, Right
+from oborona.people.rights import FRESH_NEEDED, NO_REASON, Right
 from oborona.telemetry.log import event
 
 _SAID_ELSEWHERE: Final = frozenset({"reason", "dry", "key"})
+_TOLD_ONCE: Final = b""  # kept in the stead of an answer that holds a secret
 
 log = logging.getLogger("oborona.desk")
 
@@ -71,7 +72,7 @@ class CallRunner:
         if hurts and caller.way is CallWay.PAGE and not caller.fresh:
             raise NotAllowedError("give your password once more first", needs="password")
         reason = getattr(asked, "reason", "")
-        must = (call.acts and right is not Right.OWN) or caller.must_say_why(right)
+        must = (call.acts and right not in NO_REASON) or caller.must_say_why(right)
         if must and not reason.strip():
             raise CallError("reason: say why", needs="reason")
         if not isinstance(asked, ActOrder):
@@ -85,6 +86,8 @@ class CallRunner:
             return self._recorded(call, caller, asked)
         with OrderBook(self._state / state_files.DESK) as orders:
             done = orders.begin(caller.name, asked.key, call.name, body)
+            if done == _TOLD_ONCE:
+                raise OrderConflict("this order was done; its answer was told once")
             if done is not None:
                 return done
             try:
@@ -92,7 +95,8 @@ class CallRunner:
             except (CallError, ConfigError):  # nothing was done
                 orders.drop(caller.name, asked.key)
                 raise
-            orders.end(caller.name, asked.key, answer)
+            kept = _TOLD_ONCE if call.tells_secret else answer
+            orders.end(caller.name, asked.key, kept)
         return answer
 
     def _recorded(self, call: Call, caller: Caller, asked: ActOrder) -> bytes:

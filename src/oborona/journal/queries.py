@@ -263,6 +263,27 @@ class JournalReader:
             if len(rows_read) < CHUNK:
                 return
 
+    async def latest_below(self, before: int, most: int = CHUNK) -> list[JournalEntry | int]:
+        """Return the latest entries below an id, newest first; of one whose row is damaged its id.
+
+        Args:
+            before: ids below this; 0 = all there are.
+            most: so many.
+
+        Raises:
+            StoreError: the file cannot be read.
+        """
+        entries: list[JournalEntry | int] = []
+        for row in await self._fetch(
+            f"{ENTRIES} WHERE v.id <= ? ORDER BY v.id DESC LIMIT ?",
+            (before - 1 if before else ident.HIGHEST, most),
+        ):
+            try:
+                entries.append(entry_of(row))
+            except DAMAGED:
+                entries.append(row[0])
+        return entries
+
     async def clients(self, after: int, before: int, most: int = CHUNK) -> list[tuple[int, str]]:
         """Return ids between two, and the clients' addresses that their entries have, the newest
         first; empty where it is no text.

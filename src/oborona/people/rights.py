@@ -115,6 +115,8 @@ REASON_NEEDED: Final = {
 }
 """Rights that a role has only for a call that says why."""
 
+NO_REASON: Final = frozenset({Right.OWN, Right.AUDIT_OWN, Right.POLICY_DRAFT})
+"""Rights to acts on what is one's own, which need not say why."""
 FRESH_NEEDED: Final = frozenset({Right.SYSTEM, Right.PEOPLE, Right.POLICY_PUBLISH})
 """Rights to acts that hurt: on pages they ask for the password once more, if it was given more than
 ten minutes ago.

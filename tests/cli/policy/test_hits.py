@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from oborona.cli.policy.cost import SCRIPTS, costs
+from oborona.desk.policy.rule_costs import SCRIPTS, costs
 from oborona.policy.counts import MessageCounts
 from oborona.policy.decisive_rules import hangs_on
 from oborona.policy.fact_table import SCHEMA

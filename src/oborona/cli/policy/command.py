@@ -12,12 +12,25 @@ from oborona.cli.policy.replay import replay
 from oborona.cli.policy.schema import schema
 from oborona.cli.policy.show import show
 from oborona.cli.policy.stats import stats
+from oborona.cli.policy.versions import diff, history, roll_back
 
 
 @click.group()
 def policy() -> None:
-    """Check, show, reload, measure and replay the policy (rules and lists)."""
+    """Check, show, reload, measure and replay the policy (rules and lists), and its versions."""
 
 
-for command in (check, limits, migrate, reload, replay, schema, show, stats):
+for command in (
+    check,
+    diff,
+    history,
+    limits,
+    migrate,
+    reload,
+    replay,
+    roll_back,
+    schema,
+    show,
+    stats,
+):
     policy.add_command(command)

@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
+from oborona.desk.policy.origins import whose
 from oborona.policy.folders import FileOwner, PolicyFolders
 from oborona.policy.load import Policy
 
@@ -49,12 +50,6 @@ def place(folders: PolicyFolders, where: str) -> str:
     if of is None:
         return where
     return f"{of}: {Path(path).name if of is FileOwner.SHIPPED else short(path)}:{line}"
-
-
-def whose(folders: PolicyFolders, where: str) -> FileOwner | None:
-    """Return whose the file of a place is; None where it is no place."""
-    path, colon, line = where.rpartition(":")
-    return folders.whose(Path(path)) if colon and line.isdigit() else None
 
 
 def short(path: str) -> str:

@@ -4,38 +4,26 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, Final
 
 import click
 from rich.table import Table
 
-from oborona import state_files
-from oborona.accounts.directory import AccountDirectory
 from oborona.accounts.limits.replay import LimitReplay, LimitTrial
-from oborona.accounts.store.accounts import AccountStore
 from oborona.cli.context import CliContext, pass_cli_context
 from oborona.cli.duration import DurationParam
 from oborona.cli.output import echo_json
 from oborona.cli.progress import progress
 from oborona.cli.terminal import Terminal, plain
-from oborona.counters.window import DAY_S, DAYS
-from oborona.ident import to_text
-from oborona.journal.entry import JournalEntry
-from oborona.journal.queries import JournalReader
-from oborona.message.shingles import NOWHERE
-from oborona.policy.limit_table import LimitAction
+from oborona.counters.window import DAY_S
+from oborona.desk.policy.limit_trials import replayed_limits
 from oborona.policy.limits import Limit
 from oborona.policy.load import Policy
-from oborona.policy.outgoing_table import OutgoingOutcome
-from oborona.session.judged_message import HELD
-from oborona.session.limit_report import PASSED
-from oborona.stores.followed_store import READ_WHOLE
-from oborona.types import Client, Envelope, Location
 
 SENDERS: Final = 5  # of each limit that are named
-_NOT_TAKEN: Final = (f", {LimitAction.REFUSE}", f", {LimitAction.TEMPFAIL}")
-_NOT_HELD: Final = (f", {LimitAction.HOLD}",)
 
 
 @click.command()
@@ -62,7 +50,13 @@ def limits(context: CliContext, since: float | None, folder: Path | None, as_jso
     policy = (context if folder is None else context.under(folder)).policy()
     if not policy.limits:
         raise click.ClickException("the policy has no limits that are switched on")
-    replay = asyncio.run(_replayed(context, policy, time.time() - (since or 7 * DAY_S)))
+    start = time.time() - (since or 7 * DAY_S)
+    with ExitStack() as shown:
+
+        def begun(number: int) -> Callable[[], None]:
+            return shown.enter_context(progress("messages", number))
+
+        replay = asyncio.run(replayed_limits(policy, context.state, start, begun))
     if as_json:
         echo_json(
             {
@@ -72,70 +66,6 @@ def limits(context: CliContext, since: float | None, folder: Path | None, as_jso
         )
     else:
         _show(policy, replay)
-
-
-async def _replayed(context: CliContext, policy: Policy, start: float) -> LimitReplay:
-    replay = LimitReplay(policy, start, _accounts(context.state / state_files.ACCOUNTS, start))
-    async with await JournalReader.open(context.state / state_files.JOURNAL) as journal:
-        before = start - DAYS * DAY_S
-        with progress("messages", await journal.count_since(before)) as one_more:
-            async for entry in journal.since(before):
-                one_more()
-                if isinstance(entry, int):  # damaged in the journal
-                    continue
-                await replay.take(
-                    envelope := _envelope(entry),
-                    entry.size,
-                    entry.verdict,
-                    entry.time,
-                    to_text(entry.id),
-                    taken=_taken(entry, envelope, policy),
-                    location=_location(entry),
-                )
-    return replay
-
-
-def _accounts(path: Path, now: float) -> AccountDirectory:
-    """Return the accounts of the site as they are now; none where there is no file of them."""
-    directory = AccountDirectory()
-    if path.exists():
-        with AccountStore(path, make=False) as store:
-            directory.learn(store.followed(READ_WHOLE, now).accounts, anew=True)
-    return directory
-
-
-def _envelope(entry: JournalEntry) -> Envelope:
-    """Return what the journal has of an envelope."""
-    return Envelope(
-        client=Client(ip=entry.client_ip, unknown=not entry.client_ip),
-        helo=entry.helo,
-        sender=entry.sender,
-        recipients=entry.recipients,
-        login=entry.login,
-        own=bool(entry.facts.get("outgoing")),
-    )
-
-
-def _location(entry: JournalEntry) -> Location:
-    """Return where the client was, as it was known when the message came."""
-    country = entry.facts.get("client.country")
-    return Location(country=country) if isinstance(country, str) else NOWHERE
-
-
-def _taken(entry: JournalEntry, envelope: Envelope, policy: Policy) -> bool:
-    """Tell whether an outgoing message was taken, by its verdict and the limits of that time."""
-    if not policy.outgoing.leaves(envelope):
-        return False
-    if HELD in entry.findings:
-        return True
-    outcome = policy.outgoing.outcome(entry.verdict, refuse=policy.verdict.refuse)
-    # what was to be held and was not, its mail server refused
-    not_taken = (*_NOT_TAKEN, *_NOT_HELD) if policy.verdict.refuse else _NOT_TAKEN
-    stopped = any(
-        finding.name == PASSED and finding.evidence.endswith(not_taken)
-        for finding in entry.findings
-    )
-    return outcome is OutgoingOutcome.ACCEPT and not stopped
 
 
 def _as_object(limit: Limit, trial: LimitTrial | None) -> dict[str, Any]:

@@ -13,10 +13,10 @@ import click
 from oborona.cli.context import CliContext, pass_cli_context
 from oborona.cli.output import echo
 from oborona.daemon.publisher import reporter
-from oborona.daemon.publisher.reload_socket import ReloadOutcome, ask_reload
+from oborona.daemon.publisher.reload_socket import ReloadOutcome
+from oborona.desk.policy.reload_outcome import reloaded
 from oborona.telemetry.status import PolicyRefusal
 
-PATIENCE_S: Final = 60.0  # of lists of millions of entries
 SHOWN: Final = 100  # characters of a broken line, around the place
 
 
@@ -28,9 +28,8 @@ def reload(context: CliContext) -> None:
     Exit status 78 with file, line and column when they are broken: the old policy stays; 75 when no
     daemon answers, or it could not put them in force.
     """
-    started = time.monotonic()
-    outcome = ask_reload(context.state, PATIENCE_S)
-    took = time.monotonic() - started
+    came = reloaded(context.state)
+    outcome, took = came.outcome, came.seconds
     if outcome is None:
         click.echo(f"oborona: nobody who runs on {context.state} answers", err=True)
         raise SystemExit(os.EX_TEMPFAIL)

@@ -19,18 +19,17 @@ from oborona.cli.mailboxes import messages
 from oborona.cli.output import echo_json
 from oborona.cli.policy.replay_output import as_object, show
 from oborona.cli.progress import progress
+from oborona.desk.policy.preview import DAMAGED, compared_verdict, journal_pair
 from oborona.desk.site import Site
-from oborona.ident import to_text
-from oborona.journal.entry import JournalEntry
 from oborona.journal.queries import JournalReader
 from oborona.policy.evidence import Inquiry
 from oborona.policy.load import Policy
 from oborona.policy.personal_list_match import NoPersons
 from oborona.policy.scan import Scan, ScanSite, scan
-from oborona.recheck.comparison import ComparedVerdict, VerdictComparison, VerdictPair
+from oborona.recheck.comparison import VerdictComparison, VerdictPair
 from oborona.recheck.facts_at_delivery import why_not
-from oborona.recheck.rejudgement import Rejudged, Rejudger, action_given
-from oborona.types import Envelope, Verdict
+from oborona.recheck.rejudgement import Rejudger
+from oborona.types import Envelope
 
 
 @click.command()
@@ -110,32 +109,13 @@ async def _journal(
             async for entry in journal.since(start):
                 one_more()
                 if isinstance(entry, int):
-                    comparison.leave_out("damaged in the journal")
+                    comparison.leave_out(DAMAGED)
                     continue
                 rejudged = judge.judge(entry, versions.get(entry.policy_version))
                 if rejudged is None:
                     comparison.leave_out(why_not(entry))
                 else:
-                    comparison.add(_journal_pair(entry, rejudged))
-
-
-def _journal_pair(entry: JournalEntry, rejudged: Rejudged) -> VerdictPair:
-    return VerdictPair(
-        name=to_text(entry.id),
-        sender=entry.sender,
-        subject=entry.subject,
-        before=ComparedVerdict(
-            action=action_given(entry),
-            score=entry.score,
-            line=entry.line,
-            decided_by=entry.decided_by,
-            rules=entry.rules,
-        ),
-        after=_judgement(rejudged.verdict),
-        mildest=rejudged.mildest,
-        severest=rejudged.severest,
-        unjudged=tuple(rejudged.unjudged),
-    )
+                    comparison.add(journal_pair(entry, rejudged))
 
 
 async def _mailboxes(
@@ -158,8 +138,8 @@ async def _mailboxes(
                             name=source.name,
                             sender=after.facts.from_address,
                             subject=after.message.subject,
-                            before=_judgement(before.verdict),
-                            after=_judgement(after.verdict),
+                            before=compared_verdict(before.verdict),
+                            after=compared_verdict(after.verdict),
                             mildest=after.verdict.action,
                             severest=after.verdict.action,
                         )
@@ -196,13 +176,3 @@ async def _sides(
                 _PolicyScorer(context, site, inquire),
                 _PolicyScorer(candidate, candidate_site, inquire_again),
             )
-
-
-def _judgement(verdict: Verdict) -> ComparedVerdict:
-    return ComparedVerdict(
-        action=verdict.action,
-        score=verdict.score,
-        line=verdict.line,
-        decided_by=verdict.decided_by,
-        rules=verdict.rules,
-    )

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import click
-import msgspec
 
 from oborona.cli.output import echo
-from oborona.policy.fact_table import SCHEMA
-from oborona.policy.file_schema import file_schema
+from oborona.desk.policy.schema_text import schema_text
 
 
 @click.command()
@@ -17,8 +15,3 @@ def schema() -> None:
     taplo and Even Better TOML use it where a file begins with `#:schema ./policy.d.schema.json`.
     """
     echo(schema_text().rstrip("\n"))
-
-
-def schema_text() -> str:
-    """Return it as the file that ships."""
-    return msgspec.json.format(msgspec.json.encode(file_schema(SCHEMA)), indent=2).decode() + "\n"

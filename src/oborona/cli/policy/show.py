@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from operator import attrgetter
+from typing import Any
 
 import click
 import msgspec
 
 from oborona.cli.context import CliContext, pass_cli_context
 from oborona.cli.output import echo
-from oborona.cli.policy.files import place, short, whose
-from oborona.config import SECTIONS
-from oborona.policy.file_tables import SINGLE
+from oborona.cli.policy.files import place, short
+from oborona.desk.policy.origins import policy_rows, setting_rows
 
 
 @click.command()
@@ -28,58 +27,22 @@ def show(context: CliContext, origin: bool, as_json: bool) -> None:
     --origin says of each whose file it is from: one that ships, one of yours, one of yours in the
     place of one that ships.
     """
-    loaded, current = context.loaded, context.policy()
-    settings = [
-        (
-            f"{section}.{key}",
-            getattr(attrgetter(section)(loaded.settings), key),
-            loaded.origins[f"{section}.{key}"],
-        )
-        for section, schema in SECTIONS.items()
-        for key in schema.__struct_fields__
-    ]
-    rows = [
-        (
-            f"{name}.{key}",
-            getattr(getattr(current, name), key),
-            current.origins.get(f"{name}.{key}", "default"),
-        )
-        for name, schema in SINGLE.items()
-        for key in schema.__struct_fields__
-    ]
-    for rule in current.rules:
-        for key in ("when", "score", "say", "mode", "stage", "group", "enabled", "why"):
-            where = current.origins.get(f"rule.{rule.name}.{key}")
-            if where is not None or key == "score":
-                rows.append((f"rule.{rule.name}.{key}", getattr(rule, key), where or "default"))
-    for name, turned in current.compiled.turned.items():
-        sort = "rule" if f"rule.{name}.when" in current.origins else "condition"
-        rows.append((f"{sort}.{name}.looked_for", turned, current.origins[f"{sort}.{name}.when"]))
-    for function in current.scripts.functions if current.scripts is not None else ():
-        if function.rule is None:
-            lines = f"function in lines {function.place.line} to {function.last}"
-            rows.append(
-                (
-                    f"check.{function.name}.run",
-                    lines,
-                    f"{function.place.file}:{function.place.line}",
-                )
-            )
-    rows += [(name, value, current.origins[name]) for name, value in current.lists.items()]
+    settings, rows = setting_rows(context.loaded), policy_rows(context.policy())
+    folders = context.policy().folders
     if as_json:
-        by_name = {name: {"value": value, "origin": where} for name, value, where in settings}
-        for name, value, where in rows:
-            by_name[name] = {
-                "value": value,
-                "origin": where,
-                "whose": whose(current.folders, where),
-            }
+        by_name: dict[str, Any] = {
+            row.name: {"value": row.value, "origin": row.origin} for row in settings
+        }
+        by_name |= {
+            row.name: {"value": row.value, "origin": row.origin, "whose": row.whose} for row in rows
+        }
         echo(msgspec.json.encode(by_name))
         return
-    shown = [(name, value, _short(where)) for name, value, where in settings]
-    shown += [(name, value, place(current.folders, where)) for name, value, where in rows]
-    for name, value, where in shown:
-        echo(f"{name} = {msgspec.json.encode(value).decode()}{f'    # {where}' if origin else ''}")
+    shown = [(row, _short(row.origin)) for row in settings]
+    shown += [(row, place(folders, row.origin)) for row in rows]
+    for row, where in shown:
+        value = msgspec.json.encode(row.value).decode()
+        echo(f"{row.name} = {value}{f'    # {where}' if origin else ''}")
 
 
 def _short(where: str) -> str:

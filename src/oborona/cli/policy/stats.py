@@ -4,70 +4,20 @@ from __future__ import annotations
 
 import asyncio
 import sys
-import time
-from collections import Counter
+from collections.abc import Callable
+from contextlib import ExitStack
 from typing import Any
 
 import click
-import msgspec
 from rich.table import Table
 
-from oborona import state_files
 from oborona.cli.context import CliContext, pass_cli_context
 from oborona.cli.duration import DurationParam
 from oborona.cli.output import echo_json
 from oborona.cli.progress import progress
 from oborona.cli.terminal import PIPED, Terminal, plain
-from oborona.journal.entry import JournalEntry
-from oborona.journal.queries import JournalReader
-from oborona.policy.decisive_rules import hangs_on
-from oborona.policy.load import Policy
-from oborona.types import Action, RuleMode
-
-
-class RuleStats(msgspec.Struct, kw_only=True):
-    """What one rule did."""
-
-    hits: int = 0
-    shadow: int = 0  # of these, in shadow mode
-    decided: int = 0  # messages whose verdict it decided
-    alone: int = 0  # messages that are spam, or are not, only by its part
-    verdicts: Counter[str] = msgspec.field(default_factory=Counter)  # of the messages that it hit
-
-
-class PolicyStats:
-    """Adds up journal entries.
-
-    Args:
-        policy: in force: its spam line is what verdicts are held to, and its silent rules are told.
-    """
-
-    def __init__(self, policy: Policy) -> None:
-        self._line = policy.verdict.spam_score
-        self.messages = 0
-        self.damaged = 0
-        self.verdicts: Counter[str] = Counter()
-        self.would: Counter[str] = (
-            Counter()
-        )  # "accept → spam": messages of which all in shadow mode would have made that
-        self.rules: dict[str, RuleStats] = {
-            rule.name: RuleStats() for rule in policy.rules if rule.enabled
-        }
-
-    def add(self, entry: JournalEntry) -> None:
-        """Take one message."""
-        self.messages += 1
-        self.verdicts[entry.verdict] += 1
-        if entry.would is not None:
-            self.would[f"{entry.verdict} → {entry.would.action}"] += 1
-        alone = hangs_on(entry.rules, entry.score, self._line)
-        for hit in entry.rules:
-            rule = self.rules.setdefault(hit.name, RuleStats())
-            rule.hits += 1
-            rule.shadow += hit.mode is RuleMode.SHADOW
-            rule.decided += hit.name == entry.decided_by
-            rule.alone += hit.name in alone
-            rule.verdicts[entry.verdict] += 1
+from oborona.desk.policy.statistics import PolicyStats, read_all
+from oborona.types import Action
 
 
 @click.command()
@@ -85,23 +35,16 @@ def stats(context: CliContext, since: float, as_json: bool) -> None:
     verdicts and reports of these messages.
     """
     statistics = PolicyStats(context.policy())
-    asyncio.run(_read(context, statistics, since))
+    with ExitStack() as shown:
+
+        def begun(number: int) -> Callable[[], None]:
+            return shown.enter_context(progress("messages", number))
+
+        asyncio.run(read_all(statistics, context.state, since, begun))
     if as_json:
         echo_json(_as_object(statistics))
     else:
         _show(statistics)
-
-
-async def _read(context: CliContext, statistics: PolicyStats, since: float) -> None:
-    async with await JournalReader.open(context.state / state_files.JOURNAL) as journal:
-        start = time.time() - since
-        with progress("messages", await journal.count_since(start)) as one_more:
-            async for entry in journal.since(start):
-                one_more()
-                if isinstance(entry, int):
-                    statistics.damaged += 1
-                else:
-                    statistics.add(entry)
 
 
 def _as_object(statistics: PolicyStats) -> dict[str, Any]:

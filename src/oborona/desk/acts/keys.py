@@ -63,7 +63,7 @@ class RemovedKey(msgspec.Struct, frozen=True, kw_only=True):
     name: str
 
 
-@act("keys.add", Right.PEOPLE, about=("person", "name"))
+@act("keys.add", Right.PEOPLE, about=("person", "name"), tells_secret=True)
 def add_key(site: Site, caller: Caller, asked: NewKeyOrder) -> NewKey:
     """Make an API key for a program.
 

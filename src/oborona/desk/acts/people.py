@@ -113,7 +113,7 @@ class EndedSessions(msgspec.Struct, frozen=True, kw_only=True):
     ended: int
 
 
-@act("people.add", Right.PEOPLE, about=("name",))
+@act("people.add", Right.PEOPLE, about=("name",), tells_secret=True)
 def add_person(site: Site, caller: Caller, asked: NewPersonOrder) -> PersonLink:
     """Add a person, who sets their password by a link.
 
@@ -182,7 +182,7 @@ def turn_on(site: Site, caller: Caller, asked: PersonOrder) -> PersonAnswer:
     return _set_state(site, caller, asked.name, PersonState.ACTIVE)
 
 
-@act("people.link", Right.PEOPLE, about=("name",))
+@act("people.link", Right.PEOPLE, about=("name",), tells_secret=True)
 def make_link(site: Site, caller: Caller, asked: LinkOrder) -> PersonLink:
     """Give a person a new link; their password is void, and their sessions end.
 

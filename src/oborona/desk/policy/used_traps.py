@@ -1,4 +1,4 @@
-"""What `oborona policy check` says of traps: those that somebody uses after all."""
+"""Traps that somebody uses after all."""
 
 from __future__ import annotations
 

@@ -1,0 +1,410 @@
+"""Asks of the policy: rules and their hits, settings with their origin, drafts, what they would do,
+and versions.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from typing import Annotated, Any, Final
+
+import msgspec
+from msgspec import Meta
+
+from oborona.desk.call import CallError, NotAllowedError, NotFoundError, ask
+from oborona.desk.policy.difference import (
+    FileDifference,
+    MeaningChange,
+    file_differences,
+    meaning_changes,
+)
+from oborona.desk.policy.draft_desk import (
+    DraftBrief,
+    DraftFile,
+    brief_of,
+    draft_folder,
+    draft_text,
+    linted_draft,
+    policy_of,
+    previewed,
+)
+from oborona.desk.policy.file_set import checked_name, read_folder
+from oborona.desk.policy.guards import linted
+from oborona.desk.policy.lint import PolicyProblem, failed_tests
+from oborona.desk.policy.origins import OriginRow, policy_rows, setting_rows
+from oborona.desk.policy.preview import MOST_MESSAGES, PolicyPreview
+from oborona.desk.policy.rule_table import (
+    RuleDetail,
+    ShownRules,
+    rule_detail,
+    rule_table,
+)
+from oborona.desk.policy.schema_text import schema_text
+from oborona.desk.policy.site_policy import (
+    PolicyBusyError,
+    noticed,
+    own_folder,
+    policy_lock,
+    version_of,
+    versions_of,
+)
+from oborona.desk.policy.statistics import PolicyStats, read_newest
+from oborona.desk.site import Site
+from oborona.errors import StoreError
+from oborona.people.caller import Caller
+from oborona.people.rights import Right
+from oborona.stores.policy_versions.store import PolicyVersion
+
+ASK_S: Final = 1.5  # of the two seconds that an ask has, for reading the journal
+
+
+class RulesQuestion(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
+    """All rules.
+
+    Args:
+        since_s: hits of the last so many seconds; 0: none are counted.
+    """
+
+    since_s: Annotated[float, Meta(ge=0, le=40_000_000)] = 86_400.0
+
+
+@ask("policy.rules", Right.POLICY_SEE)
+def list_rules(site: Site, caller: Caller, asked: RulesQuestion) -> ShownRules:
+    """Return all rules, conditions' users among them, with what they did to the journal's mail."""
+    policy = site.policy()
+    statistics, complete = PolicyStats(policy), True
+    note = ""
+    if asked.since_s:
+        try:
+            complete = asyncio.run(read_newest(statistics, site.state, asked.since_s, ASK_S))
+        except StoreError as error:
+            note = str(error)
+    return rule_table(policy, statistics, complete=complete, note=note)
+
+
+class RuleQuestion(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
+    """One rule.
+
+    Args:
+        name: of it.
+        messages: the last so many that it hit.
+    """
+
+    name: str
+    messages: Annotated[int, Meta(ge=0, le=200)] = 20
+
+
+@ask("policy.rule", Right.POLICY_SEE)
+def show_rule(site: Site, caller: Caller, asked: RuleQuestion) -> RuleDetail:
+    """Return one rule with what it uses, who uses it, its tests and the last messages that it hit.
+
+    Those who may not see messages are told none.
+    """
+    most = asked.messages if caller.may(Right.TRACK) else 0
+    return rule_detail(site.policy(), site.state, asked.name, most, ASK_S)
+
+
+class OriginQuestion(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
+    """Values in force.
+
+    Args:
+        name: those whose name begins so; empty: all.
+    """
+
+    name: str = ""
+
+
+class OriginList(msgspec.Struct, frozen=True, kw_only=True):
+    """Settings, and all of the policy."""
+
+    settings: tuple[OriginRow, ...]
+    policy: tuple[OriginRow, ...]
+
+
+@ask("policy.settings", Right.POLICY_SEE)
+def list_origins(site: Site, caller: Caller, asked: OriginQuestion) -> OriginList:
+    """Return every setting, rule and list in force, each with its file and line."""
+
+    def chosen(rows: list[OriginRow]) -> tuple[OriginRow, ...]:
+        return tuple(row for row in rows if row.name.startswith(asked.name))
+
+    return OriginList(
+        settings=chosen(setting_rows(site.loaded)), policy=chosen(policy_rows(site.policy()))
+    )
+
+
+class SchemaQuestion(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
+    """The schema of policy files."""
+
+
+class PolicySchema(msgspec.Struct, frozen=True, kw_only=True):
+    """The JSON schema of policy files."""
+
+    schema: dict[str, Any]
+
+
+@ask("policy.schema", Right.POLICY_SEE)
+def show_schema(site: Site, caller: Caller, asked: SchemaQuestion) -> PolicySchema:
+    """Return the JSON schema of policy files."""
+    return PolicySchema(schema=msgspec.json.decode(schema_text()))
+
+
+class HistoryQuestion(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
+    """Versions, the newest first.
+
+    Args:
+        before: those below this number; 0 = from the newest on.
+        most: so many.
+    """
+
+    before: Annotated[int, Meta(ge=0)] = 0
+    most: Annotated[int, Meta(ge=1, le=500)] = 50
+
+
+class VersionList(msgspec.Struct, frozen=True, kw_only=True):
+    """Versions of the policy."""
+
+    versions: tuple[PolicyVersion, ...]
+    current: int
+
+
+@ask("policy.history", Right.POLICY_SEE)
+def list_versions(site: Site, caller: Caller, asked: HistoryQuestion) -> VersionList:
+    """Return versions of the site's policy folder; what was edited on the disk is noticed first."""
+    with versions_of(site) as store:
+        try:
+            with policy_lock(site, 0.0):
+                noticed(site, store)
+        except PolicyBusyError:  # who publishes writes down what is there
+            pass
+        latest = store.latest()
+        return VersionList(
+            versions=tuple(store.list(asked.most, asked.before)),
+            current=0 if latest is None else latest.number,
+        )
+
+
+class DifferenceQuestion(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
+    """Two states of the policy; one that is not named is what is in the folder now.
+
+    Args:
+        draft: a draft, beside what is there now.
+        before: number of a version.
+        after: number of a version.
+    """
+
+    draft: str = ""
+    before: Annotated[int, Meta(ge=0)] = 0
+    after: Annotated[int, Meta(ge=0)] = 0
+
+
+class ComparedPolicies(msgspec.Struct, frozen=True, kw_only=True):
+    """What differs.
+
+    Args:
+        files: line by line.
+        changes: in meaning: "score 30 → 45, mode shadow → live".
+        problems: why that can't be told: one of both can't be used.
+    """
+
+    files: tuple[FileDifference, ...]
+    changes: tuple[MeaningChange, ...] = ()
+    problems: tuple[PolicyProblem, ...] = ()
+
+
+@ask("policy.diff", Right.POLICY_SEE)
+def compare_policies(site: Site, caller: Caller, asked: DifferenceQuestion) -> ComparedPolicies:
+    """Return what differs between a draft, or a version, and what is there."""
+    if asked.draft and (asked.before or asked.after):
+        raise CallError("either a draft or versions")
+    if asked.draft and not caller.may(Right.POLICY_DRAFT):
+        raise NotAllowedError("drafts are not for everybody's eyes")
+    current = read_folder(own_folder(site))
+    before = after = current
+    if asked.draft:
+        after = draft_folder(site).get(asked.draft).files
+    if asked.before or asked.after:
+        with versions_of(site) as store:
+            before = store.files(version_of(store, asked.before)) if asked.before else current
+            after = store.files(version_of(store, asked.after)) if asked.after else current
+    files = tuple(file_differences(before, after))
+    own = own_folder(site)
+    pair = [linted(site, one, own) for one in (before, after)]
+    old, new = (one.policy for one in pair)
+    if old is None or new is None:
+        return ComparedPolicies(
+            files=files, problems=tuple(p for one in pair for p in one.problems)
+        )
+    return ComparedPolicies(files=files, changes=tuple(meaning_changes(old.means, new.means)))
+
+
+class DraftsQuestion(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
+    """All drafts."""
+
+
+class DraftList(msgspec.Struct, frozen=True, kw_only=True):
+    """Drafts."""
+
+    drafts: tuple[DraftBrief, ...]
+
+
+@ask("policy.draft_list", Right.POLICY_DRAFT)
+def list_drafts(site: Site, caller: Caller, asked: DraftsQuestion) -> DraftList:
+    """Return all drafts."""
+    folder, current = draft_folder(site), read_folder(own_folder(site))
+    return DraftList(drafts=tuple(brief_of(folder, name, current) for name in folder.names()))
+
+
+class DraftQuestion(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
+    """One draft.
+
+    Args:
+        draft: its name.
+        file: one of its files, with its text; empty: none.
+    """
+
+    draft: str
+    file: str = ""
+
+
+class DraftShown(msgspec.Struct, frozen=True, kw_only=True):
+    """A draft.
+
+    Args:
+        brief: what is known of it.
+        files: names and digests.
+        file: the one that was asked for, with its text.
+    """
+
+    brief: DraftBrief
+    files: dict[str, str]
+    file: DraftFile | None = None
+
+
+@ask("policy.draft_show", Right.POLICY_DRAFT)
+def show_draft(site: Site, caller: Caller, asked: DraftQuestion) -> DraftShown:
+    """Return a draft, and one of its files."""
+    folder = draft_folder(site)
+    draft = folder.get(asked.draft)
+    file = None
+    if asked.file:
+        raw = draft.files.get(checked_name(asked.file))
+        if raw is None:
+            raise NotFoundError(f"{asked.draft} has no file {asked.file}")
+        file = draft_text(asked.file, raw)
+    brief = brief_of(folder, asked.draft, read_folder(own_folder(site)))
+    return DraftShown(
+        brief=brief,
+        files={name: draft_text(name, raw).digest for name, raw in draft.files.items()},
+        file=file,
+    )
+
+
+class LintQuestion(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
+    """A draft as the loader reads it.
+
+    Args:
+        draft: its name; empty: what is in the policy folder now.
+        file: one of its files that is being typed; empty: none.
+        text: of that file, which is not saved.
+    """
+
+    draft: str = ""
+    file: str = ""
+    text: str = ""
+
+
+class LintAnswer(msgspec.Struct, frozen=True, kw_only=True):
+    """What the loader says.
+
+    Args:
+        right: the policy can be used.
+        problems: what is wrong, or hardly meant.
+        meaning: version of what it means; empty where it can't be used.
+        seconds: it took.
+    """
+
+    right: bool
+    problems: tuple[PolicyProblem, ...]
+    meaning: str = ""
+    seconds: float = 0.0
+
+
+@ask("policy.lint", Right.POLICY_DRAFT)
+def lint_draft(site: Site, caller: Caller, asked: LintQuestion) -> LintAnswer:
+    """Return what is wrong with a draft: file, line, column, and what is allowed there."""
+    started = time.monotonic()
+    found = linted_draft(site, asked.draft, asked.file, asked.text)
+    return LintAnswer(
+        right=found.policy is not None,
+        problems=found.problems,
+        meaning="" if found.policy is None else found.policy.version,
+        seconds=time.monotonic() - started,
+    )
+
+
+class TestsQuestion(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
+    """The tests that stand beside the rules of a draft.
+
+    Args:
+        draft: its name; empty: what is in the policy folder now.
+    """
+
+    draft: str = ""
+
+
+class TestsAnswer(msgspec.Struct, frozen=True, kw_only=True):
+    """What came of tests.
+
+    Args:
+        tests: how many there are.
+        failed: those that fail, or why none could be run.
+    """
+
+    tests: int
+    failed: tuple[PolicyProblem, ...]
+
+
+@ask("policy.test", Right.POLICY_DRAFT)
+def run_draft_tests(site: Site, caller: Caller, asked: TestsQuestion) -> TestsAnswer:
+    """Run all tests of a draft."""
+    found = linted_draft(site, asked.draft)
+    if found.policy is None:
+        return TestsAnswer(tests=0, failed=found.problems)
+    tests, failed = failed_tests(found.policy)
+    return TestsAnswer(tests=tests, failed=failed)
+
+
+class PreviewQuestion(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
+    """The newest messages under a draft.
+
+    Args:
+        draft: its name.
+        messages: so many.
+        examples: of each change.
+        within_s: seconds after which what was found so far is told.
+    """
+
+    draft: str
+    messages: Annotated[int, Meta(ge=1, le=MOST_MESSAGES)] = 2000
+    examples: Annotated[int, Meta(ge=0, le=50)] = 3
+    within_s: Annotated[float, Meta(ge=0.05, le=60)] = ASK_S
+
+
+@ask("policy.preview", Right.POLICY_DRAFT)
+def preview_draft(site: Site, caller: Caller, asked: PreviewQuestion) -> PolicyPreview:
+    """Return what a draft would have made of the newest messages.
+
+    It is remembered beside the draft: a publication asks for a preview of its very text. Those who
+    may not see messages are shown no examples.
+    """
+    examples = asked.examples if caller.may(Right.TRACK) else 0
+    draft = draft_folder(site).get(asked.draft)
+    return previewed(
+        site,
+        draft,
+        policy_of(site, draft),
+        messages=asked.messages,
+        examples=examples,
+        within_s=asked.within_s,
+    )
