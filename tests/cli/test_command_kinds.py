@@ -12,7 +12,9 @@ from oborona.audit.declarations import ACTS
 from oborona.audit.texts import is_secret
 from oborona.cli.act_rows import DRY, REASONS
 from oborona.cli.command_index import FILE
-from oborona.cli.command_kinds import KINDS, ActCommand, Exempt
+from oborona.cli.command_kinds import KINDS, ActCommand, Ask, Exempt
+from oborona.desk import calls
+from oborona.desk.call import CALLS
 
 
 def walk(commands: dict[str, Any], *path: str) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -41,7 +43,14 @@ def test_who_is_exempt_has_a_reason() -> None:
 
 def test_every_act_is_declared_and_used() -> None:
     used = [name for kind in ACTING.values() for name in (kind.act, kind.other[1]) if name]
-    assert sorted(used) == sorted(ACTS), "one command each"
+    assert len(used) == len(set(used)), "one command each"
+    assert set(used) | {name for name, call in CALLS.items() if call.acts} == set(ACTS)
+
+
+def test_what_a_command_asks_the_desk_answers() -> None:
+    assert calls.__doc__
+    asked = {name for kind in KINDS.values() if isinstance(kind, Ask) for name in kind.calls}
+    assert asked <= {name for name, call in CALLS.items() if not call.acts}
 
 
 def test_what_undoes_an_act_is_an_act() -> None:
@@ -54,7 +63,7 @@ def test_an_act_of_a_command_is_as_its_parameters_say(command: str) -> None:
     assert set(kind.about) <= names
     assert {kind.when, kind.other[0]} - {""} <= names
     for act in {kind.act, kind.other[1]} - {""}:
-        assert ACTS[act].dry is (DRY in names)
+        assert ACTS[act].dry or DRY not in names
     assert len(names & set(REASONS)) <= 1, "which of them is the reason?"
 
 

@@ -1,0 +1,1 @@
+"""Acts: calls that change something, a module a subject."""

@@ -1,0 +1,1 @@
+"""Asks: calls that only read, a module a subject."""

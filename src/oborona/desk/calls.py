@@ -1,0 +1,4 @@
+"""All calls: who imports this has each of them in `oborona.desk.call.CALLS`."""
+
+from oborona.desk.acts import events as acts_events  # noqa: F401
+from oborona.desk.asks import events as asks_events  # noqa: F401
