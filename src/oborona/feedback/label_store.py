@@ -133,6 +133,12 @@ class LabelStore(FeedbackConnection):
             raise KeyError(ident)
         return label_of_row(rows[0])
 
+    def standing(self, word: Label) -> StoredLabel | None:
+        """Return the word that the same person said of the same message, if it stands."""
+        with self.told() as db:
+            stands = self._standing(db, word)
+        return None if stands is None else self.get(stands[0])
+
     def of_marks(self, marks: Sequence[bytes]) -> list[int]:
         """Return the words that follow from some decisions, whether they stand or not."""
         labels = []

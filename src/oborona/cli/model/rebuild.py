@@ -13,9 +13,10 @@ from oborona import state_files
 from oborona.cli.context import CliContext, pass_cli_context
 from oborona.cli.duration import DurationParam
 from oborona.cli.invoking_user import invoking_user
-from oborona.cli.label_store import store, wait, warn_without_trainer
+from oborona.cli.label_store import wait, warn_without_trainer
 from oborona.cli.output import echo, echo_json
-from oborona.cli.personal.store import take_back_words
+from oborona.desk.teaching.label_store import open_labels
+from oborona.desk.teaching.personal_words import take_back_words
 from oborona.feedback.training_store import TrainingStore
 
 _WAIT = click.option(
@@ -32,7 +33,7 @@ def rollback(context: CliContext, snapshot: int, waits: bool) -> None:
 
     Going back to a later snapshot puts it in place again.
     """
-    with store(context) as opened:
+    with open_labels(context) as opened:
         try:
             aside, back = opened.roll_back(snapshot, by=invoking_user(), now=time.time())
         except KeyError:
@@ -70,7 +71,7 @@ def unlearn(
     if not words and person is None and span is None:
         raise click.UsageError("name labels by their ID, --person or --since")
     now = time.time()
-    with store(context) as opened:
+    with open_labels(context) as opened:
         chosen = [set(words)] if words else []
         chosen += [set(opened.of_person(person.strip().lower()))] if person is not None else []
         chosen += [set(opened.since(now - span))] if span is not None else []
@@ -89,7 +90,10 @@ def unlearn(
 @pass_cli_context
 def anew(context: CliContext, waits: bool) -> None:
     """Compute the weights again from the base and the examples that are kept."""
-    with store(context), TrainingStore(context.state / state_files.FEEDBACK, make=False) as lessons:
+    with (
+        open_labels(context),
+        TrainingStore(context.state / state_files.FEEDBACK, make=False) as lessons,
+    ):
         lessons.request_rebuild()
         echo("asked for")
         _wait(context, waits=waits)

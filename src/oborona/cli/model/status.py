@@ -14,11 +14,11 @@ from rich.table import Table
 from oborona import state_files
 from oborona.cli.context import CliContext, pass_cli_context
 from oborona.cli.duration import shown_utc
-from oborona.cli.label_store import store
 from oborona.cli.output import echo, echo_json
 from oborona.cli.terminal import Terminal, plain
 from oborona.daemon.trainer.process import WAITING
 from oborona.daemon.trainer.trainer import CHANGED, LEARNED, WORDS
+from oborona.desk.teaching.label_store import open_labels
 from oborona.errors import StoreError
 from oborona.feedback import snapshots
 from oborona.feedback.label import LabelKind, LabelSource
@@ -37,7 +37,7 @@ def status(context: CliContext, as_json: bool) -> None:
     predicted labels before it was trained on them.
     """
     header, trouble = weights(context.state)
-    with store(context) as opened:
+    with open_labels(context) as opened:
         statistics = feedback_statistics(opened, header.calibration)
     trainer = process_status.read_process(context.state, process_status.TrainerStatus, time.time())
     missing = {
@@ -91,7 +91,10 @@ def status(context: CliContext, as_json: bool) -> None:
 @pass_cli_context
 def history(context: CliContext, as_json: bool) -> None:
     """List the snapshots that `model rollback` can go back to, the newest first."""
-    with store(context), TrainingStore(context.state / state_files.FEEDBACK, make=False) as lessons:
+    with (
+        open_labels(context),
+        TrainingStore(context.state / state_files.FEEDBACK, make=False) as lessons,
+    ):
         rows = lessons.snapshots()
     if as_json:
         for row in rows:
