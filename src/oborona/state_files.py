@@ -80,6 +80,8 @@ EVENT_LOG_MODELS: Final = "eventlog.models"
 EVENT_LOG_STORE: Final = "eventlog.db"
 """What is known of event logs: tables, batches, dropped files: the process of event logs."""
 
+CASES: Final = "cases.db"
+"""Campaigns that somebody looks at or has decided: the desk."""
 AUDIT: Final = "audit.db"
 """Who did what to this site, a chain of rows: every command that changes something."""
 

@@ -51,7 +51,8 @@ MAY_IMPORT = {
     "audit": set[str](),
     "people": set[str](),
     "desk": PURE_ROOMS - {"authentication"}
-    | {"audit", "people", "config", "policy", "session", "stores", "eventlog", "daemon"},
+    | {"audit", "people", "config", "policy", "session", "stores", "eventlog", "daemon"}
+    | {"accounts", "feedback", "journal", "recheck", "telemetry"},
     "daemon": {
         "audit",
         "accounts",

@@ -156,10 +156,14 @@ class EventLog(SharedSqliteFile):
         Raises:
             KeyError: there is none of this id.
         """
-        events = self._stored("id = ?", (ident,))
-        if not events:
+        event = self.find(ident)
+        if event is None:
             raise KeyError(ident)
-        return events[0]
+        return event
+
+    def find(self, ident: int) -> StoredEvent | None:
+        """Return an event; None where there is none of this id."""
+        return next(iter(self._stored("id = ?", (ident,))), None)
 
     def about(self, *, ident: int | None = None, message: bytes = b"") -> list[StoredEvent]:
         """Return the events about a message, in order.
