@@ -69,7 +69,7 @@ MAY_IMPORT = {
     "cli": PURE_ROOMS
     | {"toml", "policy", "config", "telemetry", "resolver", "journal", "feedback", "recheck"}
     | {"stores", "doors", "milter", "session", "daemon", "counter_load", "accounts"}
-    | {"eventlog", "desk", "audit"},
+    | {"eventlog", "desk", "audit", "people"},
 }
 EVERYONE = {
     "_core",  # native; it imports nothing
