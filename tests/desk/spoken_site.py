@@ -68,6 +68,8 @@ class SpokenSite:
     ) -> int:
         """Write down what somebody said of a message, and decide it; return the event's id."""
         entry, now = self.entry(ident), time.time()
+        # what was let in is no pardon
+        verdict = Action.SPAM if kind is EventKind.PARDON else Action.ACCEPT
         event = FeedbackEvent(
             what=kind,
             way=EventChannel.TRAP if kind is EventKind.TRAP else EventChannel.SIEVE,
@@ -81,7 +83,7 @@ class SpokenSite:
             message=message_digest(str(entry.id)),
             signed=True,
             known=JournaledMessage(
-                id=entry.id, time=entry.time, verdict=Action.ACCEPT, recipients=frozenset((person,))
+                id=entry.id, time=entry.time, verdict=verdict, recipients=frozenset((person,))
             ),
             pieces=entry.shingles,
         )

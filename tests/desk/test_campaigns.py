@@ -30,6 +30,11 @@ def site(tmp_path: Path) -> SpokenSite:
     spoken = SpokenSite(tmp_path)
     spoken.say(spoken.lunch, ANN, COMPLAINT, raw=LUNCH)
     spoken.say(spoken.lunch, BOB, COMPLAINT)
+    with EventLog(spoken.state / state_files.EVENTS) as log, log.transaction() as db:
+        past = (EVE, time.time() - 90 * 86_400)  # else nobody believes her
+        db.execute(
+            "INSERT INTO person (person, complaints, right, first) VALUES (?, 4, 3, ?)", past
+        )
     spoken.say(spoken.lunch, EVE, PARDON)
     spoken.say(spoken.lottery, ANN, COMPLAINT, raw=LOTTERY)
     return spoken

@@ -10,6 +10,7 @@ from oborona.desk.acts import outgoing as acts_outgoing  # noqa: F401
 from oborona.desk.acts import recheck as acts_recheck  # noqa: F401
 from oborona.desk.acts import teach as acts_teach  # noqa: F401
 from oborona.desk.asks import accounts as asks_accounts  # noqa: F401
+from oborona.desk.asks import antifraud as asks_antifraud  # noqa: F401
 from oborona.desk.asks import campaigns as asks_campaigns  # noqa: F401
 from oborona.desk.asks import events as asks_events  # noqa: F401
 from oborona.desk.asks import flows as asks_flows  # noqa: F401

@@ -13,7 +13,7 @@ from oborona.cli.duration import DurationParam
 from oborona.cli.output import echo, echo_json
 from oborona.cli.terminal import PIPED, Terminal
 from oborona.cli.terminal_person import terminal_caller
-from oborona.desk.asks.events import (
+from oborona.desk.asks.antifraud import (
     RefusalsQuestion,
     ThresholdsQuestion,
     show_refusals,
