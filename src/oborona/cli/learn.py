@@ -19,8 +19,8 @@ from oborona.cli.owner import as_owner_of
 from oborona.cli.progress import progress
 from oborona.cli.terminal_person import terminal_caller
 from oborona.daemon.state import prepare_state
-from oborona.desk.teaching.label_store import open_labels
-from oborona.desk.teaching.lessons import AT_ONCE, Lesson, LessonReader, write_lessons
+from oborona.desk.labels.label_store import open_labels
+from oborona.desk.labels.lessons import AT_ONCE, Lesson, LessonReader, write_lessons
 from oborona.feedback.label import LabelKind, LabelState
 
 _RESULTS: Final = {

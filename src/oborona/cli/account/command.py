@@ -22,8 +22,8 @@ from oborona.cli.terminal import Terminal, plain
 from oborona.cli.terminal_person import terminal_caller
 from oborona.desk.acts.accounts import AccountCommand, forget_account
 from oborona.desk.asks.accounts import (
-    AccountQuestion,
     AccountsQuestion,
+    NamedAccountQuestion,
     find_account,
     list_accounts,
     open_accounts,
@@ -90,7 +90,7 @@ def show(context: CliContext, name: str, as_json: bool) -> None:
     """Show all that is known of an account; NAME is its id or a login of it."""
     now = time.time()
     with desk_call(context):
-        details = show_account(context, terminal_caller(), AccountQuestion(name=name))
+        details = show_account(context, terminal_caller(), NamedAccountQuestion(name=name))
     found, deeds = details.standing.account, details.deeds
     if as_json:
         echo_json(

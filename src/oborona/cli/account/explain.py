@@ -11,7 +11,7 @@ from oborona.cli.duration import shown_time
 from oborona.cli.output import echo, echo_json
 from oborona.cli.terminal import plain
 from oborona.cli.terminal_person import terminal_caller
-from oborona.desk.asks.accounts import AccountQuestion, explain_account
+from oborona.desk.asks.accounts import NamedAccountQuestion, explain_account
 from oborona.types import RuleMode
 
 
@@ -25,7 +25,7 @@ def explain(context: CliContext, name: str, as_json: bool) -> None:
     NAME is its id or a login of it.
     """
     with desk_call(context):
-        told = explain_account(context, terminal_caller(), AccountQuestion(name=name))
+        told = explain_account(context, terminal_caller(), NamedAccountQuestion(name=name))
     if as_json:
         echo_json(told)
         return

@@ -15,7 +15,7 @@ from oborona.cli.model.final_training_status import when_next
 from oborona.daemon.trainer.process import WAITING as EVENTS_WAITING
 from oborona.daemon.trainer.trainer import WORDS
 from oborona.desk.models.final_models import InstalledModels, installed_models
-from oborona.desk.models.final_training import training_state
+from oborona.desk.models.training_overview import training_state
 from oborona.errors import StoreError
 from oborona.feedback.label_store import LabelStore
 from oborona.feedback.weights_file import WeightsFile

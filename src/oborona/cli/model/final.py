@@ -24,7 +24,7 @@ from oborona.desk.acts.models import (
 )
 from oborona.desk.asks.models import ModelQuestion, show_final_models
 from oborona.desk.models.final_models import installed_models, usable
-from oborona.desk.models.final_training import training_state
+from oborona.desk.models.training_overview import training_state
 from oborona.errors import OboronaError
 from oborona.stores.final_model import read
 

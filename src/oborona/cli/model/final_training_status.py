@@ -8,7 +8,7 @@ from oborona.cli.model.final_status import moment
 from oborona.cli.output import echo
 from oborona.cli.terminal import plain
 from oborona.desk.models.final_models import InstalledModels
-from oborona.desk.models.final_training import TrainingOverview
+from oborona.desk.models.training_overview import TrainingOverview
 from oborona.policy.models.final.succession import TrainingReport, told
 
 

@@ -35,8 +35,8 @@ from oborona.desk.campaigns.decision_effects import (
     undo_decision,
 )
 from oborona.desk.events.event_log import open_event_log
+from oborona.desk.labels.lessons import LessonResult
 from oborona.desk.site import Site
-from oborona.desk.teaching.lessons import LessonResult
 from oborona.desk.undo import UndoCall
 from oborona.feedback.cases.store import CaseLock, CaseStore, CaseVerdict
 from oborona.people.caller import Caller

@@ -12,10 +12,10 @@ from oborona import state_files
 from oborona.atomic_file import write_atomically
 from oborona.desk.asks.events import EventId
 from oborona.desk.call import ActOrder, CallError, NotFoundError, act
+from oborona.desk.labels.label_store import open_labels
+from oborona.desk.labels.personal_words import take_back_words
 from oborona.desk.models.final_models import usable
 from oborona.desk.site import Site
-from oborona.desk.teaching.label_store import open_labels
-from oborona.desk.teaching.personal_words import take_back_words
 from oborona.desk.undo import UndoCall
 from oborona.feedback.training_store import TrainingStore
 from oborona.people.caller import Caller

@@ -13,10 +13,9 @@ from oborona import state_files
 from oborona.desk.asks.events import checked_person
 from oborona.desk.asks.recheck import message_number
 from oborona.desk.call import ActOrder, CallError, act
-from oborona.desk.site import Site
-from oborona.desk.teaching.kept_messages import KeptMessages
-from oborona.desk.teaching.label_store import open_labels
-from oborona.desk.teaching.lessons import (
+from oborona.desk.labels.kept_messages import KeptMessages
+from oborona.desk.labels.label_store import open_labels
+from oborona.desk.labels.lessons import (
     AT_ONCE,
     Lesson,
     LessonReader,
@@ -25,6 +24,7 @@ from oborona.desk.teaching.lessons import (
     preview_lessons,
     write_lessons,
 )
+from oborona.desk.site import Site
 from oborona.desk.undo import UndoCall
 from oborona.errors import StoreError
 from oborona.feedback.label import LabelKind

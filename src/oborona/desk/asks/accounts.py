@@ -56,7 +56,7 @@ class AccountPage(msgspec.Struct, frozen=True, kw_only=True):
     next: str | None  # `after` of the next page; None = there is none
 
 
-class AccountQuestion(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
+class NamedAccountQuestion(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
     """An account, by its id or a login."""
 
     name: AccountName
@@ -97,7 +97,7 @@ def list_accounts(site: Site, _caller: Caller, asked: AccountsQuestion) -> Accou
 
 
 @ask("account.show", Right.ACCOUNT_SEE)
-def show_account(site: Site, _caller: Caller, asked: AccountQuestion) -> AccountDetails:
+def show_account(site: Site, _caller: Caller, asked: NamedAccountQuestion) -> AccountDetails:
     """Return all that is known of an account."""
     with open_accounts(site) as store:
         found = find_account(store, asked.name)
@@ -106,7 +106,7 @@ def show_account(site: Site, _caller: Caller, asked: AccountQuestion) -> Account
 
 
 @ask("account.explain", Right.ACCOUNT_SEE)
-def explain_account(site: Site, _caller: Caller, asked: AccountQuestion) -> RatingExplanation:
+def explain_account(site: Site, _caller: Caller, asked: NamedAccountQuestion) -> RatingExplanation:
     """Return what the rating of an account is made of."""
     now = time.time()
     tests = site.policy().account_tests

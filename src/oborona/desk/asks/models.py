@@ -13,10 +13,10 @@ from oborona import state_files
 from oborona.daemon.trainer.process import WAITING
 from oborona.daemon.trainer.trainer import CHANGED, LEARNED, WORDS
 from oborona.desk.call import ask
+from oborona.desk.labels.label_store import open_labels
 from oborona.desk.models.final_models import FinalModelReport, final_report, installed_models
-from oborona.desk.models.final_training import training_data, training_state
+from oborona.desk.models.training_overview import training_data, training_state
 from oborona.desk.site import Site
-from oborona.desk.teaching.label_store import open_labels
 from oborona.errors import StoreError
 from oborona.feedback import snapshots
 from oborona.feedback.label import LabelKind, StoredLabel

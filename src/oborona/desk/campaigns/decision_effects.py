@@ -8,8 +8,8 @@ from typing import Final
 from oborona.desk.acts.events import TAKEN_BACK, EventWithdrawal, take_back_events
 from oborona.desk.acts.teach import TeachOrder, TeachOutcome, teach_messages
 from oborona.desk.call import CallError
+from oborona.desk.labels.lessons import LessonResult
 from oborona.desk.site import Site
-from oborona.desk.teaching.lessons import LessonResult
 from oborona.feedback.cases.store import CaseDecision, CaseVerdict
 from oborona.feedback.events.log import EventLog
 from oborona.feedback.events.model import EventChannel, EventDecision, EventKind, StoredEvent

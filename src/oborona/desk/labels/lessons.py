@@ -11,8 +11,8 @@ import msgspec
 
 from oborona import state_files
 from oborona.daemon.site_name import site_name
+from oborona.desk.labels.personal_words import note_words
 from oborona.desk.site import Site
-from oborona.desk.teaching.personal_words import note_words
 from oborona.errors import StoreError
 from oborona.feedback.events.log import EventLog
 from oborona.feedback.label import Label, LabelKind, LabelSource, RecordedLabel
