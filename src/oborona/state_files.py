@@ -84,6 +84,8 @@ DESK_SOCKET: Final = "desk.sock"
 """Where pages and programs call: the desk."""
 DESK: Final = "desk.db"
 """Orders that came with a key of their own, of the last day, with their answers: the desk."""
+CASES: Final = "cases.db"
+"""Campaigns that somebody looks at or has decided: the desk."""
 AUDIT: Final = "audit.db"
 """Who did what to this site, a chain of rows: every command that changes something."""
 

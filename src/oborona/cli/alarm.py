@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
-import time
-
 import click
 
 from oborona.cli.context import CliContext, pass_cli_context
 from oborona.cli.output import echo
-from oborona.daemon.alarm.alarm import open_alarm
-from oborona.daemon.site_name import site_name
-from oborona.telemetry.alert import Alert, AlertKind
+from oborona.cli.terminal_person import terminal_caller
+from oborona.desk.acts.alarm import AlarmTest, send_test_alarm
 
 
 @click.group()
@@ -27,20 +23,10 @@ def test(context: CliContext) -> None:
 
     Exit status 1 when it was not, or nobody is set to be told.
     """
-    settings = context.loaded.settings
-    alarm_channels = open_alarm(settings, site_name(context.loaded), time.time)
-    alert = Alert(
-        kind=AlertKind.TEST,
-        title="A test of the alarm",
-        text="Somebody wanted to see whether alerts arrive. There is nothing to be done.",
-        time=time.time(),
-        evidence={"by": "oborona alarm test"},
-    )
-    problems = asyncio.run(alarm_channels.now(alert))
-    to = {"webhook": settings.alarm.webhook, "mail": settings.alarm.mail_to}
-    for channel, trouble in problems.items():
-        echo(f"{channel}: {to[channel]}: {trouble or 'taken'}")
-    if not problems:
+    channels = send_test_alarm(context, terminal_caller(), AlarmTest()).channels
+    for one in channels:
+        echo(f"{one.channel}: {one.to}: {one.trouble or 'taken'}")
+    if not channels:
         echo("nobody is told of alerts: set alarm.webhook or alarm.mail_to")
-    if not problems or any(problems.values()):
+    if not channels or any(one.trouble for one in channels):
         click.get_current_context().exit(1)

@@ -1,39 +1,18 @@
-"""The label store as commands open it, and the wait for the trainer."""
+"""The wait of commands for the trainer."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import Final
 
 import click
 
 from oborona import lock, state_files
 from oborona.cli.context import CliContext
-from oborona.cli.owner import as_owner_of
-from oborona.feedback.label_store import LabelStore
 from oborona.telemetry import status
 
 LOOK_S: Final = 0.05
-
-
-@contextmanager
-def store(context: CliContext, *, make: bool = False) -> Iterator[LabelStore]:
-    """Open the store as the daemon's user.
-
-    Args:
-        context: whose state folder it lies in.
-        make: begin one where there is none.
-
-    Raises:
-        StoreError: it can't be used; without `make`, there is none.
-    """
-    with (
-        as_owner_of(context.state),
-        LabelStore(context.state / state_files.FEEDBACK, make=make) as opened,
-    ):
-        yield opened
 
 
 def warn_without_trainer(context: CliContext) -> bool:

@@ -6,15 +6,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TypeVar
 
 import click
 
 from oborona.cli.context import CliContext
-from oborona.cli.owner import as_owner_of
-from oborona.sqlite_file import SharedSqliteFile
-
-Store = TypeVar("Store", bound=SharedSqliteFile)
+from oborona.desk.state_store import StateStore, open_state_store
 
 
 def require_state(context: CliContext) -> None:
@@ -31,8 +27,8 @@ def require_state(context: CliContext) -> None:
 
 @contextmanager
 def open_store(
-    context: CliContext, store: type[Store], name: str, *, make: bool = False
-) -> Iterator[Store]:
+    context: CliContext, store: type[StateStore], name: str, *, make: bool = False
+) -> Iterator[StateStore]:
     """Open a store as the daemon's user.
 
     Args:
@@ -45,5 +41,5 @@ def open_store(
         StoreError: it can't be used; without `make`, there is none.
     """
     require_state(context)
-    with as_owner_of(context.state), store(context.state / name, make=make) as opened:
+    with open_state_store(context, store, name, make=make) as opened:
         yield opened

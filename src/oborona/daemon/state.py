@@ -24,6 +24,7 @@ from oborona.accounts.store import schema as account_store
 from oborona.audit import schema as audit_log
 from oborona.errors import StoreError, StoreForeign, StoreVersion
 from oborona.feedback import schema as word_store
+from oborona.feedback.cases import schema as case_store
 from oborona.feedback.events import schema as event_log
 from oborona.journal import schema
 from oborona.lock import hold
@@ -104,6 +105,9 @@ OPTIONAL: Final = (
         at_once=False,
     ),
     OptionalStore(state_files.MOVES, moves_schema.SHARED, "no copy is moved", at_once=False),
+    OptionalStore(
+        state_files.CASES, case_store.SHARED, "no campaign can be decided", at_once=False
+    ),
     OptionalStore(
         state_files.AUDIT, audit_log.SHARED, "commands that change something refuse", at_once=False
     ),

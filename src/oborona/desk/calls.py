@@ -2,11 +2,29 @@
 
 from __future__ import annotations
 
+import oborona.desk.acts.accounts
+import oborona.desk.acts.alarm
+import oborona.desk.acts.campaigns
+import oborona.desk.acts.events
+import oborona.desk.acts.incidents
 import oborona.desk.acts.keys
+import oborona.desk.acts.models
+import oborona.desk.acts.outgoing
 import oborona.desk.acts.people
 import oborona.desk.acts.policy
+import oborona.desk.acts.recheck
+import oborona.desk.acts.teach
+import oborona.desk.asks.accounts
+import oborona.desk.asks.antifraud
+import oborona.desk.asks.campaigns
+import oborona.desk.asks.events
+import oborona.desk.asks.flows
+import oborona.desk.asks.incidents
+import oborona.desk.asks.models
+import oborona.desk.asks.outgoing
 import oborona.desk.asks.people
 import oborona.desk.asks.policy
+import oborona.desk.asks.recheck
 from oborona.desk.call import CALLS
 
 __all__ = ["CALLS"]

@@ -7,6 +7,7 @@ nothing.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
@@ -65,6 +66,12 @@ class ConfiguredSite:
         """The state folder as the command line names it; None = it does not."""
         folder = self.source.overrides.get("paths.state")
         return Path(folder) if folder is not None else None
+
+    def as_owner(self) -> AbstractContextManager[None]:
+        """Go on within as the owner of the state folder, who has to be able to open what is made
+        there; a daemon is that owner.
+        """
+        return nullcontext()
 
     @property
     def policy_folders(self) -> PolicyFolders:

@@ -91,6 +91,28 @@ class LabelStore(FeedbackConnection):
         ring(self.path)
         return withdrawn
 
+    def withdrawable(self, idents: Sequence[int]) -> list[int]:
+        """Return the words that `take_back` would take back of some, in order."""
+        over = (LabelState.TAKEN_BACK, LabelState.REFUSED)
+        return [ident for ident, state in sorted(self.states(idents).items()) if state not in over]
+
+    def rollback_figures(self, snapshot: int) -> tuple[int, int]:
+        """Return how many words `roll_back` would set aside, and how many put in place again.
+
+        Raises:
+            KeyError: there is no such snapshot.
+        """
+        rows = self.rows("SELECT time, position FROM snapshot WHERE id = ?", (snapshot,))
+        if not rows:
+            raise KeyError(snapshot)
+        when, position = rows[0]
+        ((aside, back),) = self.rows(
+            "SELECT count(CASE WHEN id > ?1 AND state = 'learned' THEN 1 END),"
+            " count(CASE WHEN id <= ?1 AND state = 'set-aside' AND changed >= ?2 THEN 1 END) FROM word",
+            (position, when),
+        )
+        return int(aside), int(back)
+
     def roll_back(self, snapshot: int, *, by: str, now: float) -> tuple[int, int]:
         """Ask for the weights of a snapshot: what was learned since is set aside, what was set
         aside since is put in place again.
@@ -132,6 +154,12 @@ class LabelStore(FeedbackConnection):
         if not rows:
             raise KeyError(ident)
         return label_of_row(rows[0])
+
+    def standing(self, word: Label) -> StoredLabel | None:
+        """Return the word that the same person said of the same message, if it stands."""
+        with self.told() as db:
+            stands = self._standing(db, word)
+        return None if stands is None else self.get(stands[0])
 
     def of_marks(self, marks: Sequence[bytes]) -> list[int]:
         """Return the words that follow from some decisions, whether they stand or not."""

@@ -253,9 +253,11 @@ class MoveStore(SharedSqliteFile):
         """Return a move; None when there is none, or no longer."""
         return next(iter(self._moves("WHERE id = ?", id_)), None)
 
-    def last(self, most: int) -> list[Move]:
-        """Return the latest moves, newest first."""
-        return self._moves("ORDER BY id DESC LIMIT ?", most)
+    def last(self, most: int, before: int | None = None) -> list[Move]:
+        """Return the latest moves, newest first; those before a move, where one is named."""
+        if before is None:
+            return self._moves("ORDER BY id DESC LIMIT ?", most)
+        return self._moves("WHERE id < ? ORDER BY id DESC LIMIT ?", before, most)
 
     def since(self, when: float) -> list[Move]:
         """Return the moves that were decided from a time on, in order."""
@@ -279,6 +281,13 @@ class MoveStore(SharedSqliteFile):
             "SELECT state, count(*) FROM move WHERE time >= ? GROUP BY state", (since,)
         )
         return {MoveState(state): number for state, number in rows}
+
+    def discardable(self) -> int:
+        """Return how many moves `discard` would give up."""
+        ((number,),) = self.rows(
+            "SELECT count(*) FROM move WHERE state = 'decided' AND undoes IS NULL"
+        )
+        return int(number)
 
     def discard(self, note: str, *, now: float) -> int:
         """Give up all that is decided and not on its way, but for what takes moves back.

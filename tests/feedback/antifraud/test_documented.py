@@ -5,7 +5,7 @@ code.
 import re
 from pathlib import Path
 
-from oborona.cli.feedback.take_back import TAKEN_BACK
+from oborona.desk.acts.events import TAKEN_BACK
 from oborona.feedback.antifraud.rules import RULES
 from oborona.feedback.events.model import OPPOSITE
 from oborona.feedback.processing.campaign_review import REVISED

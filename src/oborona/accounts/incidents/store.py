@@ -246,6 +246,15 @@ class IncidentStore(AccountStore):
                 raise StoreError(f"there is no incident {ident}")
             return self._undo(ident, by, now)
 
+    def undoable(self, ident: int) -> list[IncidentAction]:
+        """Return what `undo_incident` would take back."""
+        return [
+            action
+            for action in self._actions("WHERE incident = ? ORDER BY id DESC", (ident,))
+            if (action.state is ActionState.WANTED and action.kind not in _OF_STATE)
+            or (action.state is ActionState.DONE and action.kind in _STATE_OF.values())
+        ]
+
     def _join(self, excess: Excess, account: str) -> int | None:
         since = excess.at - WINDOWS_S[excess.window]
         row = self._db.execute(
@@ -270,12 +279,7 @@ class IncidentStore(AccountStore):
         return before.state is AccountState.LIMITED and block.state is AccountState.BANNED
 
     def _undo(self, ident: int, by: str, now: float) -> list[IncidentAction]:
-        taken_back = [
-            action
-            for action in self._actions("WHERE incident = ? ORDER BY id DESC", (ident,))
-            if (action.state is ActionState.WANTED and action.kind not in _OF_STATE)
-            or (action.state is ActionState.DONE and action.kind in _STATE_OF.values())
-        ]
+        taken_back = self.undoable(ident)
         for action in taken_back:
             block = self._block_of(action.target)
             # what was said of it since is another's word

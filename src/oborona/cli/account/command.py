@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 
 import click
 import msgspec
@@ -13,11 +14,21 @@ from oborona.accounts.store.rows import AccountDeed
 from oborona.cli.account.deeds import ban, limit, trust, unban, untrust
 from oborona.cli.account.explain import explain
 from oborona.cli.account.registrations import import_
-from oborona.cli.account.store import account_named, account_object, open_accounts
+from oborona.cli.account.store import account_object, desk_call
 from oborona.cli.context import CliContext, pass_cli_context
 from oborona.cli.duration import shown_time
 from oborona.cli.output import echo, echo_json
 from oborona.cli.terminal import Terminal, plain
+from oborona.cli.terminal_person import terminal_caller
+from oborona.desk.acts.accounts import AccountCommand, forget_account
+from oborona.desk.asks.accounts import (
+    AccountsQuestion,
+    NamedAccountQuestion,
+    find_account,
+    list_accounts,
+    open_accounts,
+    show_account,
+)
 
 
 @click.group()
@@ -46,13 +57,12 @@ def list_(
 ) -> None:
     """List accounts."""
     now = time.time()
-    with open_accounts(context) as store:
-        found = store.accounts(
-            now=now,
-            state=None if state is None else AccountState(state),
-            customer=customer,
-            most=last,
-        )
+    question = AccountsQuestion(
+        state=None if state is None else AccountState(state), customer=customer, most=last
+    )
+    with desk_call(context):
+        page = list_accounts(context, terminal_caller(), question)
+    found = [one.account for one in page.accounts]
     if as_json:
         for of in found:
             echo_json(account_object(of, now))
@@ -79,9 +89,9 @@ def list_(
 def show(context: CliContext, name: str, as_json: bool) -> None:
     """Show all that is known of an account; NAME is its id or a login of it."""
     now = time.time()
-    with open_accounts(context) as store:
-        found = account_named(store, name)
-        deeds = store.deeds(found.id)
+    with desk_call(context):
+        details = show_account(context, terminal_caller(), NamedAccountQuestion(name=name))
+    found, deeds = details.standing.account, details.deeds
     if as_json:
         echo_json(
             account_object(found, now) | {"deeds": [msgspec.to_builtins(deed) for deed in deeds]}
@@ -101,22 +111,23 @@ def forget(context: CliContext, name: str, yes: bool, as_json: bool) -> None:
 
     Counts of its mail stay until their windows have passed: they hold no name.
     """
-    with open_accounts(context) as store:
-        found = account_named(store, name)
+    with desk_call(context):
         if not yes:
+            with open_accounts(context) as store:
+                found = find_account(store, name)
             raise click.UsageError(f"this drops all that is known of {found.id}; add --yes")
-        store.forget(found.id, now=time.time())
+        forgotten = forget_account(context, terminal_caller(), AccountCommand(name=name))
     if as_json:
-        echo_json({"account": found.id, "forgotten": True})
+        echo_json({"account": forgotten.account, "forgotten": True})
     else:
-        echo(plain(f"{found.id} is forgotten"))
+        echo(plain(f"{forgotten.account} is forgotten"))
 
 
 for command in (import_, explain, trust, untrust, limit, ban, unban):
     account.add_command(command)
 
 
-def _lines(found: Account, deeds: list[AccountDeed], now: float) -> list[str]:
+def _lines(found: Account, deeds: Sequence[AccountDeed], now: float) -> list[str]:
     """Return an account for people."""
     state = found.state(now)
     lines = [f"{found.id}  {state}, rating {found.rating}"]

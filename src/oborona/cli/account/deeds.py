@@ -3,26 +3,30 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import click
 
-from oborona.accounts.account_orders import (
-    BEARING,
-    AccountOrder,
-    WrongOrder,
-    carry_out,
-    order_end,
-    order_reason,
-)
-from oborona.accounts.import_lines import WrongAccount
-from oborona.accounts.store.rows import DeedKind
-from oborona.cli.account.store import account_object, end_without_account, open_accounts
+from oborona.accounts.account_orders import WrongOrder, order_end, order_reason
+from oborona.cli.account.store import account_object, desk_call
 from oborona.cli.context import CliContext, pass_cli_context
 from oborona.cli.duration import DurationParam, shown_time
-from oborona.cli.invoking_user import invoking_user
 from oborona.cli.outgoing.banned_mail import settle_after
 from oborona.cli.output import echo, echo_json
 from oborona.cli.terminal import plain
+from oborona.cli.terminal_person import terminal_caller
+from oborona.desk.acts.accounts import (
+    AccountCommand,
+    AccountOutcome,
+    LimitedAccountCommand,
+    WrongAccountOrderError,
+    ban_account,
+    limit_account,
+    trust_account,
+    unban_account,
+    untrust_account,
+)
 
 
 def one_line(_ctx: click.Context, _param: click.Parameter, text: str) -> str:
@@ -60,7 +64,10 @@ def trust(context: CliContext, name: str, reason: str, span: float | None, as_js
 
     Do it once you have talked to the person. NAME is its id or a login of it.
     """
-    _order(context, name, DeedKind.TRUST, "is trusted", reason, span, as_json=as_json)
+    order = _limited(name, reason, span)
+    with _deed(context):
+        outcome = trust_account(context, terminal_caller(), order)
+    _say(outcome, "is trusted", as_json=as_json)
 
 
 @click.command()
@@ -70,7 +77,10 @@ def trust(context: CliContext, name: str, reason: str, span: float | None, as_js
 @pass_cli_context
 def untrust(context: CliContext, name: str, reason: str, as_json: bool) -> None:
     """Trust an account no more. NAME is its id or a login of it."""
-    _order(context, name, DeedKind.UNTRUST, "is trusted no more", reason, as_json=as_json)
+    order = AccountCommand(name=name, reason=reason)
+    with _deed(context):
+        outcome = untrust_account(context, terminal_caller(), order)
+    _say(outcome, "is trusted no more", as_json=as_json)
 
 
 @click.command()
@@ -85,7 +95,10 @@ def limit(context: CliContext, name: str, reason: str, span: float, as_json: boo
     Mail that programs of this machine hand in is not put off. NAME is its id or a login of it; a
     login that is no account yet becomes one.
     """
-    _order(context, name, DeedKind.LIMIT, "is limited", reason, span, as_json=as_json)
+    order = _limited(name, reason, span)
+    with _deed(context):
+        outcome = limit_account(context, terminal_caller(), order)
+    _say(outcome, "is limited", as_json=as_json)
     settle_after(context)
 
 
@@ -103,7 +116,10 @@ def ban(context: CliContext, name: str, reason: str, span: float | None, as_json
     It is in force within a second, and what it has in the mail server's queue is held. NAME is its
     id or a login of it; a login that is no account yet becomes one.
     """
-    _order(context, name, DeedKind.BAN, "is banned", reason, span, as_json=as_json)
+    order = _limited(name, reason, span)
+    with _deed(context):
+        outcome = ban_account(context, terminal_caller(), order)
+    _say(outcome, "is banned", as_json=as_json)
     settle_after(context)
 
 
@@ -117,41 +133,55 @@ def unban(context: CliContext, name: str, reason: str, as_json: bool) -> None:
 
     NAME is its id or a login of it.
     """
-    _order(context, name, DeedKind.UNBAN, "is open", reason, as_json=as_json)
+    order = AccountCommand(name=name, reason=reason)
+    with _deed(context):
+        outcome = unban_account(context, terminal_caller(), order)
+    _say(outcome, "is open", as_json=as_json)
     settle_after(context)
 
 
-def _order(
-    context: CliContext,
-    name: str,
-    what: DeedKind,
-    said: str,
-    reason: str,
-    span: float | None = None,
-    *,
-    as_json: bool,
-) -> None:
-    """Do it, and say so; where there is nothing to do the command ends with status 1."""
-    now, by = time.time(), invoking_user()
+def _limited(name: str, reason: str, span: float | None) -> LimitedAccountCommand:
+    """Return what is said of an account until a time.
+
+    Raises:
+        click.BadParameter: it is over, or never comes.
+    """
+    now = time.time()
     try:
         until = 0.0 if span is None else order_end(now + span, now)
-        with open_accounts(context, make=what in BEARING) as store:
-            order = AccountOrder(what=what, by=by, why=reason, until=until)
-            outcome = carry_out(store, name, order, now)
-    except (WrongOrder, WrongAccount) as error:
+    except WrongOrder as error:
         raise click.BadParameter(str(error)) from None
-    if outcome is None:
-        end_without_account(name)
-    found = outcome.account
+    return LimitedAccountCommand(name=name, reason=reason, until=until)
+
+
+@contextmanager
+def _deed(context: CliContext) -> Iterator[None]:
+    """End the command where there is no such account.
+
+    Raises:
+        click.BadParameter: what is said can't be kept, or can't be said of any.
+    """
+    try:
+        with desk_call(context):
+            yield
+    except WrongAccountOrderError as error:
+        raise click.BadParameter(str(error)) from None
+
+
+def _say(outcome: AccountOutcome, said: str, *, as_json: bool) -> None:
+    """Say what was done; where there was nothing to do the command ends with status 1."""
+    assert outcome.standing is not None, "it was no dry run"
+    found = outcome.standing.account
     if outcome.new:
         click.echo(
             f"{found.id} was no account yet, and is one now: check how it is spelt", err=True
         )
     if not outcome.done:
-        told = f"{found.id} is open" if what is DeedKind.UNBAN else f"nobody trusts {found.id}"
+        told = f"{found.id} is open" if said == "is open" else f"nobody trusts {found.id}"
         click.echo(plain(told), err=True)
         click.get_current_context().exit(1)
     if as_json:
-        echo_json(account_object(found, now))
+        echo_json(account_object(found, time.time()))
         return
-    echo(plain(f"{found.id} {said}{f' until {shown_time(until)}' if until else ''}"))
+    until = f" until {shown_time(outcome.until)}" if outcome.until else ""
+    echo(plain(f"{found.id} {said}{until}"))

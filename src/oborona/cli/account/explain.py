@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import time
-
 import click
-import msgspec
 
 from oborona.accounts.rating.rating import Penalty
-from oborona.accounts.store.ratings import facts_of, rating_changes, rating_of, with_ends
-from oborona.cli.account.store import account_named, open_accounts
+from oborona.cli.account.store import desk_call
 from oborona.cli.context import CliContext, pass_cli_context
 from oborona.cli.duration import shown_time
 from oborona.cli.output import echo, echo_json
 from oborona.cli.terminal import plain
-from oborona.policy.account_tests import ACCOUNT_SCHEMA
+from oborona.cli.terminal_person import terminal_caller
+from oborona.desk.asks.accounts import NamedAccountQuestion, explain_account
 from oborona.types import RuleMode
 
 
@@ -27,34 +24,17 @@ def explain(context: CliContext, name: str, as_json: bool) -> None:
 
     NAME is its id or a login of it.
     """
-    now = time.time()
-    tests = context.policy().account_tests
-    with open_accounts(context) as store:
-        found = account_named(store, name)
-        rating = rating_of(store, found, tests, now)
-        penalties = with_ends(store, found, tests, rating, now)
-        facts = facts_of(store, found, now)
-        changes = rating_changes(store, found.id)
+    with desk_call(context):
+        told = explain_account(context, terminal_caller(), NamedAccountQuestion(name=name))
     if as_json:
-        echo_json(
-            {
-                "account": found.id,
-                "rating": rating.value,
-                "stored": found.rating,
-                "penalties": msgspec.to_builtins(penalties),
-                "facts": {
-                    fact.name: getattr(facts, fact.attribute) for fact in ACCOUNT_SCHEMA.facts
-                },
-                "changes": msgspec.to_builtins(changes),
-            }
-        )
+        echo_json(told)
         return
-    echo(plain(f"{found.id}  rating {rating.value} of 100"))
-    for penalty in penalties:
+    echo(plain(f"{told.account}  rating {told.rating} of 100"))
+    for penalty in told.penalties:
         echo(plain(_line(penalty)))
-    if not penalties:
+    if not told.penalties:
         echo("  nothing speaks against it")
-    for change in changes:
+    for change in told.changes:
         line = f"  {shown_time(change.at)} {change.before} → {change.after}  {change.say}"
         echo(plain(line))
 

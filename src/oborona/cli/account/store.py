@@ -1,18 +1,20 @@
-"""The file of accounts as commands open it, and accounts as they are shown."""
+"""Accounts as commands open and show them, and end without one."""
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager
-from typing import Any, Final, NoReturn
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
+from typing import Any, Final
 
 import click
 import msgspec
 
-from oborona import state_files
 from oborona.accounts.account import Account
 from oborona.accounts.store.accounts import AccountStore
 from oborona.cli.context import CliContext
-from oborona.cli.state_folder import open_store
+from oborona.cli.state_folder import require_state
+from oborona.desk.asks import accounts as asks
+from oborona.desk.call import NotFoundError
 
 NONE_OF_THAT_NAME: Final = 1  # exit status
 
@@ -29,21 +31,23 @@ def open_accounts(
     Raises:
         StoreError: it can't be used; without `make`, there is none.
     """
-    return open_store(context, AccountStore, state_files.ACCOUNTS, make=make)
+    require_state(context)
+    return asks.open_accounts(context, make=make)
 
 
-def account_named(store: AccountStore, name: str) -> Account:
-    """Return an account by its id or login; where there is none, the command ends and says so."""
-    account = store.find(name)
-    if account is None:
-        end_without_account(name)
-    return account
+@contextmanager
+def desk_call(context: CliContext) -> Iterator[None]:
+    """End the command, and say so, where a call within finds nothing by the name that it is given.
 
-
-def end_without_account(name: str) -> NoReturn:
-    """End the command, since there is no account by an id or login, and say so."""
-    click.echo(f"there is no account {name[:100]!r}, nor a login of one", err=True)
-    click.get_current_context().exit(NONE_OF_THAT_NAME)
+    Raises:
+        click.UsageError: there is no state folder.
+    """
+    require_state(context)
+    try:
+        yield
+    except NotFoundError as error:
+        click.echo(str(error), err=True)
+        click.get_current_context().exit(NONE_OF_THAT_NAME)
 
 
 def account_object(account: Account, now: float) -> dict[str, Any]:

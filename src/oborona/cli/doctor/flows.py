@@ -7,7 +7,7 @@ import shutil
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from oborona import state_files
 from oborona.accounts.flows.clickhouse_sql import columns_query
@@ -15,10 +15,10 @@ from oborona.accounts.flows.store import DAY_S, FileState, FlowStore
 from oborona.accounts.flows.windows import WINDOW_S, WRONG_SHARE
 from oborona.cli.context import CliContext
 from oborona.cli.doctor.report import CheckReport, CheckState
-from oborona.cli.flows.exporters import exporter_rows
 from oborona.config.flows import FlowSettings
 from oborona.daemon.flows.clickhouse import records_select
 from oborona.daemon.flows.clickhouse_client import clickhouse_client
+from oborona.desk.accounts.exporters import ExporterFigures, exporter_figures
 from oborona.errors import OboronaError, StoreError
 from oborona.telemetry import status
 
@@ -101,7 +101,7 @@ def _files(context: CliContext, settings: FlowSettings) -> Iterator[CheckReport]
     try:
         with FlowStore(context.state / state_files.FLOWS, make=False) as store:
             files = store.files(now - DAY_S)
-            exporters = exporter_rows(store.exporters(int(now - DAY_S)))
+            exporters = exporter_figures(store.exporters(int(now - DAY_S)))
     except StoreError as error:
         yield CheckReport("flows counted", CheckState.WARN, str(error))
         return
@@ -134,47 +134,47 @@ def _files(context: CliContext, settings: FlowSettings) -> Iterator[CheckReport]
         yield exporter_report(row)
 
 
-def exporter_report(row: dict[str, Any]) -> CheckReport:
+def exporter_report(row: ExporterFigures) -> CheckReport:
     """Return what there is to say of one exporter.
 
     Args:
-        row: of `exporter_rows`.
+        row: what it told.
     """
-    name = f"exporter {row['exporter']}"
-    if not row["records"]:
+    name = f"exporter {row.exporter}"
+    if not row.records:
         return CheckReport(
             name,
             CheckState.WARN,
             "no record of SMTP from our networks: none was sent, its template has not come yet, or "
             "site.networks lacks them",
         )
-    if row["loss"] > MOST_LOSS:
+    if row.loss > MOST_LOSS:
         return CheckReport(
             name,
             CheckState.WARN,
-            f"{row['loss']:.1%} of its datagrams were lost: a larger receive buffer (nfcapd -B)",
+            f"{row.loss:.1%} of its datagrams were lost: a larger receive buffer (nfcapd -B)",
         )
-    if row["times_wrong"] > WRONG_SHARE * row["records"]:
+    if row.times_wrong > WRONG_SHARE * row.records:
         return CheckReport(
             name,
             CheckState.WARN,
-            f"{row['times_wrong']} of {row['records']} records have times that can't be right: "
+            f"{row.times_wrong} of {row.records} records have times that can't be right: "
             "streams at once are not told. softflowd exports IPFIX with -A milli",
         )
-    if row["shared"] > MOST_SHARED:
+    if row.shared > MOST_SHARED:
         return CheckReport(
             name,
             CheckState.WARN,
-            f"{row['shared']:.0%} of its streams came from another exporter, too, and count twice: "
+            f"{row.shared:.0%} of its streams came from another exporter, too, and count twice: "
             "name one of both in flows.exporters",
         )
-    if row["sampling"] > 1:
+    if row.sampling > 1:
         return CheckReport(
             name,
             CheckState.OK,
-            f"samples 1 packet in {row['sampling']}: packets and octets are scaled, streams and "
+            f"samples 1 packet in {row.sampling}: packets and octets are scaled, streams and "
             "destinations are not told",
         )
     return CheckReport(
-        name, CheckState.OK, f"{row['records']} records, {row['lag_s']:.0f} s after their end"
+        name, CheckState.OK, f"{row.records} records, {row.lag_s:.0f} s after their end"
     )

@@ -10,10 +10,12 @@ from collections.abc import Iterator
 from oborona import state_files
 from oborona.cli.context import CliContext
 from oborona.cli.doctor.report import CheckReport, CheckState
-from oborona.cli.model.final_status import STANDINGS, InstalledModels, installed_models
-from oborona.cli.model.final_training_status import training_state, when_next
+from oborona.cli.model.final_status import STANDINGS
+from oborona.cli.model.final_training_status import when_next
 from oborona.daemon.trainer.process import WAITING as EVENTS_WAITING
 from oborona.daemon.trainer.trainer import WORDS
+from oborona.desk.models.final_models import InstalledModels, installed_models
+from oborona.desk.models.training_overview import training_state
 from oborona.errors import StoreError
 from oborona.feedback.label_store import LabelStore
 from oborona.feedback.weights_file import WeightsFile

@@ -11,7 +11,7 @@ from rich.table import Table
 
 from oborona.cli.context import CliContext, pass_cli_context
 from oborona.cli.duration import DurationParam
-from oborona.cli.feedback.event_log import EventFilter, events, log, opinion, shown_time
+from oborona.cli.feedback.moment import shown_time
 from oborona.cli.feedback.persons import person, persons
 from oborona.cli.feedback.show import show
 from oborona.cli.feedback.take_back import take_back
@@ -19,6 +19,8 @@ from oborona.cli.feedback.thresholds import rules, thresholds
 from oborona.cli.output import echo_json
 from oborona.cli.personal.store import person_named
 from oborona.cli.terminal import PIPED, Terminal, plain
+from oborona.cli.terminal_person import terminal_caller
+from oborona.desk.asks.events import EventsQuestion, list_events
 from oborona.feedback.events.model import EventKind, StoredEvent
 
 
@@ -70,16 +72,15 @@ def list_(
     as_json: bool,
 ) -> None:
     """List the last reports, the newest first."""
-    selection = EventFilter(
+    question = EventsQuestion(
         person=person_named(by) if by else "",
         what=None if what is None else EventKind(what),
-        rule=rule.strip().upper(),
+        rule=rule,
         since=0.0 if since is None else time.time() - since,
         counts=counts,
         most=last,
     )
-    with log(context) as opened:
-        matches = events(opened, selection)
+    matches = list_events(context, terminal_caller(), question).events
     if as_json:
         for event in matches:
             echo_json(event)
@@ -98,7 +99,7 @@ def print_events(matches: Sequence[StoredEvent]) -> None:
             event.way.value,
             plain(event.person or event.source),
             plain(event.message_id) or ("" if event.ident is None else f"journal {event.ident}"),
-            opinion(event),
+            event.opinion,
             " ".join(event.rules),
         )
     for column in table.columns:

@@ -3,30 +3,26 @@
 from __future__ import annotations
 
 import sys
-import time
 from collections.abc import Sequence
 
 import click
 from rich.table import Table
 
 from oborona.cli.context import CliContext, pass_cli_context
-from oborona.cli.feedback.event_log import (
-    EventFilter,
-    ReporterSummary,
-    events,
-    log,
-    opinion,
-    shown_time,
-    thresholds,
-)
-from oborona.cli.feedback.event_log import persons as reporters
+from oborona.cli.feedback.moment import shown_time
 from oborona.cli.output import echo, echo_json
 from oborona.cli.personal.store import person_named
 from oborona.cli.terminal import PIPED, Terminal, plain
-from oborona.eventlog.person_verdicts import opened_verdicts
-from oborona.feedback.antifraud.thresholds import FLOORS
-
-_ORDERS = ("wrong", "right", "complaints", "pardons", "first")
+from oborona.cli.terminal_person import terminal_caller
+from oborona.desk.asks.events import (
+    ReporterOrder,
+    ReporterQuestion,
+    ReportersQuestion,
+    list_reporters,
+    show_reporter,
+)
+from oborona.desk.call import NotFoundError
+from oborona.desk.events.event_log import ReporterSummary
 
 
 @click.command()
@@ -39,7 +35,7 @@ _ORDERS = ("wrong", "right", "complaints", "pardons", "first")
 )
 @click.option(
     "--order",
-    type=click.Choice(_ORDERS),
+    type=click.Choice([order.value for order in ReporterOrder]),
     default="complaints",
     show_default=True,
     help="Most of it first.",
@@ -48,9 +44,8 @@ _ORDERS = ("wrong", "right", "complaints", "pardons", "first")
 @pass_cli_context
 def persons(context: CliContext, last: int, order: str, as_json: bool) -> None:
     """List the people who reported mail, with the weight of their reports."""
-    settings = context.loaded.settings
-    with log(context) as opened, opened_verdicts(settings, context.state) as verdicts:
-        summaries = reporters(opened, verdicts, order, last, time.time())
+    question = ReportersQuestion(order=ReporterOrder(order), most=last)
+    summaries = list_reporters(context, terminal_caller(), question).persons
     if as_json:
         for summary in summaries:
             echo_json(summary)
@@ -71,32 +66,28 @@ def persons(context: CliContext, last: int, order: str, as_json: bool) -> None:
 @pass_cli_context
 def person(context: CliContext, address: str, last: int, as_json: bool) -> None:
     """Show the weight of a person's reports, and the last of them."""
-    name, now = person_named(address), time.time()
-    settings = context.loaded.settings
-    with log(context) as opened, opened_verdicts(settings, context.state) as verdicts:
-        summaries = reporters(opened, verdicts, "first", 1, now, name)
-        reports = events(opened, EventFilter(person=name, most=last))
-        today = next((limit for _, limit in thresholds(opened, 1)), FLOORS)
-    if not summaries and not reports:
-        raise click.ClickException(f"{name} has never reported anything")
+    question = ReporterQuestion(person=person_named(address), most=last)
+    try:
+        found = show_reporter(context, terminal_caller(), question)
+    except NotFoundError as error:
+        raise click.ClickException(str(error)) from None
     if as_json:
-        echo_json(
-            {"person": summaries[0] if summaries else None, "thresholds": today, "events": reports}
-        )
+        echo_json(found)
         return
-    if summaries:
-        _print(summaries)
+    today = found.thresholds
+    if found.person is not None:
+        _print([found.person])
         echo(
             f"more than {today.complaints:.0f} spam reports or {today.pardons:.0f} "
             f"not-spam reports on one day are refused"
         )
-    for report in reports:
+    for report in found.events:
         why = f": {' '.join(report.rules)} ({plain(report.say)})" if report.rules else ""
         about = plain(report.message_id) or (
             "" if report.ident is None else f"journal {report.ident}"
         )
         echo(
-            f"{report.id}  {shown_time(report.time)}  {report.what.report} {about}  {opinion(report)}{why}"
+            f"{report.id}  {shown_time(report.time)}  {report.what.report} {about}  {report.opinion}{why}"
         )
 
 

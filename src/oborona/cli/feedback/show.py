@@ -7,10 +7,19 @@ from collections.abc import Sequence
 import click
 
 from oborona.cli.context import CliContext, pass_cli_context
-from oborona.cli.feedback.event_log import log, opinion, shown_time
+from oborona.cli.feedback.moment import shown_time
 from oborona.cli.output import echo, echo_json, stdout_errors
 from oborona.cli.terminal import plain
-from oborona.feedback.events.model import ReplacedDecision, StoredEvent
+from oborona.cli.terminal_person import terminal_caller
+from oborona.desk.asks.events import (
+    EarlierDecision,
+    EventQuestion,
+    EventTextQuestion,
+    show_event,
+    show_event_text,
+)
+from oborona.desk.call import NotFoundError
+from oborona.feedback.events.model import StoredEvent
 
 
 @click.command()
@@ -24,33 +33,26 @@ def show(context: CliContext, ids: Sequence[int], raw: bool, as_json: bool) -> N
     """Show reports: what was decided, why, by which rules, what it replaced, and what followed."""
     if raw and len(ids) != 1:
         raise click.UsageError("--raw goes with one ID")
-    with log(context) as opened:
-        for ident in ids:
+    caller = terminal_caller()
+    for ident in ids:
+        try:
+            details = show_event(context, caller, EventQuestion(id=ident))
+        except NotFoundError as error:
+            raise click.BadParameter(str(error), param_hint="ID") from None
+        if raw:
             try:
-                event = opened.get(ident)
-            except KeyError:
-                raise click.BadParameter(f"there is no report {ident}", param_hint="ID") from None
-            octets = opened.raw(ident)
-            if raw:
-                if not octets:
-                    raise click.ClickException(f"the message of report {ident} is not kept")
-                with stdout_errors():
-                    click.echo(octets, nl=False)
-                return
-            before = opened.decisions(ident)
-            if as_json:
-                echo_json(
-                    {
-                        "event": event,
-                        "raw_octets": len(octets),
-                        "decisions_before": [decision._asdict() for decision in before],
-                    }
-                )
-            else:
-                _print(event, before, len(octets))
+                text = show_event_text(context, caller, EventTextQuestion(id=ident))
+            except NotFoundError as error:
+                raise click.ClickException(str(error)) from None
+            with stdout_errors():
+                click.echo(text.octets, nl=False)
+        elif as_json:
+            echo_json(details)
+        else:
+            _print(details.event, details.decisions_before, details.raw_octets)
 
 
-def _print(event: StoredEvent, before: Sequence[ReplacedDecision], octets: int) -> None:
+def _print(event: StoredEvent, before: Sequence[EarlierDecision], octets: int) -> None:
     by = event.person or event.source or "nobody"
     about = [f"journal {event.ident}"] if event.ident is not None else []
     about += [plain(event.message_id)] if event.message_id else []
@@ -70,7 +72,7 @@ def _print(event: StoredEvent, before: Sequence[ReplacedDecision], octets: int) 
             f"  was        {outcome} at {shown_time(decision.time)}{_why(decision.rules, decision.say)}"
         )
     when = "" if event.decided is None else f" since {shown_time(event.decided)}"
-    echo(f"  is         {opinion(event)}{when}{_why(event.rules, event.say)}")
+    echo(f"  is         {event.opinion}{when}{_why(event.rules, event.say)}")
     if event.decided is not None and event.done < event.turn:
         echo("  follows    the trainer has not applied it yet")
     for effect in event.effects:

@@ -4,23 +4,18 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from typing import Final
 
 import click
 
 from oborona.cli.context import CliContext, pass_cli_context
 from oborona.cli.duration import DurationParam
-from oborona.cli.feedback.event_log import EventFilter, events, log, opinion
-from oborona.cli.invoking_user import invoking_user
 from oborona.cli.label_store import warn_without_trainer
 from oborona.cli.output import echo, echo_json
 from oborona.cli.personal.store import person_named
 from oborona.cli.terminal import plain
-from oborona.feedback.events.log import EventLog
-from oborona.feedback.events.model import EventDecision, StoredEvent
-
-TAKEN_BACK: Final = "TAKEN_BACK"
-MOST: Final = 1_000_000  # events of a person
+from oborona.cli.terminal_person import terminal_caller
+from oborona.desk.acts.events import EventWithdrawal, take_back_events
+from oborona.desk.call import NotFoundError
 
 
 @click.command(name="take-back")
@@ -53,36 +48,26 @@ def take_back(
         raise click.UsageError("name IDs, or --person")
     if since is not None and not by:
         raise click.UsageError("--since goes with --person")
-    now = time.time()
-    with log(context) as opened:
-        matches = _select_events(opened, ids, by, 0.0 if since is None else now - since)
-        standing = [
-            event
-            for event in matches
-            if event.decided is None or event.counts or (own and event.own)
-        ]
-        note = f"by {invoking_user()}{f': {reason}' if reason else ''}"
-        if standing and not dry_run:
-            opened.decide(
-                [
-                    (
-                        event.id,
-                        EventDecision(
-                            counts=False, own=event.own and not own, rules=(TAKEN_BACK,), say=note
-                        ),
-                    )
-                    for event in standing
-                ],
-                now=now,
-            )
-    for event in standing:
+    order = EventWithdrawal(
+        ids=ids,
+        person=person_named(by) if by else "",
+        since=0.0 if since is None else time.time() - since,
+        own=own,
+        reason=reason,
+        dry=dry_run,
+    )
+    try:
+        withdrawn = take_back_events(context, terminal_caller(), order).events
+    except NotFoundError as error:
+        raise click.BadParameter(str(error), param_hint="ID") from None
+    for event in withdrawn:
         if as_json:
             echo_json(
                 {
                     "id": event.id,
                     "what": event.what,
                     "person": event.person,
-                    "was": opinion(event),
+                    "was": event.was,
                     "dry_run": dry_run,
                 }
             )
@@ -90,24 +75,10 @@ def take_back(
             echo(
                 f"{'would take' if dry_run else 'took'} back report {event.id}: "
                 f"{event.what.report} by {plain(event.person or event.source or 'nobody')}, "
-                f"{opinion(event)}"
+                f"{event.was}"
             )
-    if not standing:
+    if not withdrawn:
         click.echo("oborona: nothing to take back: none of these was accepted", err=True)
         click.get_current_context().exit(1)
     if not dry_run:
         warn_without_trainer(context)
-
-
-def _select_events(
-    opened: EventLog, ids: Sequence[int], by: str, since: float
-) -> list[StoredEvent]:
-    if by:
-        return events(opened, EventFilter(person=person_named(by), since=since, most=MOST))
-    matches = []
-    for ident in dict.fromkeys(ids):
-        try:
-            matches.append(opened.get(ident))
-        except KeyError:
-            raise click.BadParameter(f"there is no report {ident}", param_hint="ID") from None
-    return matches

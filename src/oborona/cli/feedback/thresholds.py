@@ -4,28 +4,23 @@ from __future__ import annotations
 
 import sys
 import time
-from typing import Final
 
 import click
 from rich.table import Table
 
 from oborona.cli.context import CliContext, pass_cli_context
 from oborona.cli.duration import DurationParam
-from oborona.cli.feedback.event_log import log, rule_refusals
-from oborona.cli.feedback.event_log import thresholds as limits
 from oborona.cli.output import echo, echo_json
 from oborona.cli.terminal import PIPED, Terminal
-from oborona.feedback.antifraud.rules import RULES
-from oborona.feedback.antifraud.thresholds import FLOORS
+from oborona.cli.terminal_person import terminal_caller
+from oborona.desk.asks.antifraud import (
+    RefusalsQuestion,
+    ThresholdsQuestion,
+    show_refusals,
+    show_thresholds,
+)
 
 _DAY = 86_400.0
-_OTHERS: Final = {
-    "OPPOSITE": "what the same person reports the opposite of later",
-    "REVISED": "what later reports of the campaign speak against",
-    "UNREADABLE": "a report that does not show which message it is about",
-    "TAKEN_BACK": "what an admin took back",
-}
-"""Names of decisions that no rule makes."""
 
 
 @click.command()
@@ -42,27 +37,19 @@ def thresholds(context: CliContext, last: int, as_json: bool) -> None:
     """Show how many spam and not-spam reports of a person are accepted on a day, the latest day
     first; computed from the day before.
     """
-    with log(context) as opened:
-        daily = limits(opened, last)
-    for day, day_limits in daily:
+    found = show_thresholds(context, terminal_caller(), ThresholdsQuestion(most=last))
+    for day in found.days:
         if as_json:
-            echo_json(
-                {
-                    "day": day,
-                    "complaints": day_limits.complaints,
-                    "pardons": day_limits.pardons,
-                    "people": day_limits.people,
-                }
-            )
+            echo_json(day)
         else:
             echo(
-                f"{day}  {day_limits.complaints:.0f} spam reports, {day_limits.pardons:.0f} not-spam "
-                f"reports  (from {day_limits.people} people)"
+                f"{day.day}  {day.complaints:.0f} spam reports, {day.pardons:.0f} not-spam "
+                f"reports  (from {day.people} people)"
             )
-    if not daily and not as_json:
+    if not found.days and not as_json:
         echo(
-            f"none were computed yet: {FLOORS.complaints:.0f} spam reports, "
-            f"{FLOORS.pardons:.0f} not-spam reports"
+            f"none were computed yet: {found.floors.complaints:.0f} spam reports, "
+            f"{found.floors.pardons:.0f} not-spam reports"
         )
 
 
@@ -78,15 +65,13 @@ def thresholds(context: CliContext, last: int, as_json: bool) -> None:
 @pass_cli_context
 def rules(context: CliContext, since: float, as_json: bool) -> None:
     """Show the rules that refuse a report, and how many reports each refused."""
-    with log(context) as opened:
-        refusals = rule_refusals(opened, time.time() - since)
-    rows = [(rule.name, refusals.pop(rule.name, 0), rule.about) for rule in RULES]
-    rows += [(name, number, _OTHERS.get(name, "")) for name, number in sorted(refusals.items())]
+    question = RefusalsQuestion(since=time.time() - since)
+    rows = show_refusals(context, terminal_caller(), question).rules
     if as_json:
-        for name, number, about in rows:
-            echo_json({"rule": name, "events": number, "about": about})
+        for row in rows:
+            echo_json(row)
         return
     table = Table("rule", "reports", "refuses")
-    for name, number, about in rows:
-        table.add_row(name, str(number), about)
+    for row in rows:
+        table.add_row(row.rule, str(row.events), row.about)
     Terminal(width=None if sys.stdout.isatty() else PIPED).print(table, highlight=False)

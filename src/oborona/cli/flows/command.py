@@ -2,31 +2,19 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from datetime import UTC, datetime
-from typing import Any, Final
 
 import click
-import msgspec
 from rich.table import Table
 
-from oborona import state_files
-from oborona.accounts.flows.store import (
-    DAY_S,
-    FileState,
-    FlowFile,
-    FlowStore,
-    SourceWindow,
-)
+from oborona.accounts.flows.store import FileState, FlowFile, SourceWindow
 from oborona.cli.context import CliContext, pass_cli_context
-from oborona.cli.flows.exporters import exporter_rows
 from oborona.cli.output import echo, echo_json
 from oborona.cli.terminal import Terminal, plain
-from oborona.telemetry import status as process_status
-
-SHOWN: Final = 10  # files
-HOUR_S: Final = 3600
+from oborona.cli.terminal_person import terminal_caller
+from oborona.desk.accounts.exporters import ExporterFigures
+from oborona.desk.asks.flows import FlowsQuestion, show_flows
 
 
 @click.group()
@@ -66,47 +54,34 @@ def status(context: CliContext, hours: int, last: int, as_json: bool) -> None:
     """Show whether flows are counted, what each exporter lost, the last files, and the busiest
     minutes of our machines.
     """
-    now = time.time()
-    runs = process_status.read_process(context.state, process_status.FlowStatus, now)
-    with FlowStore(context.state / state_files.FLOWS, make=False) as store:
-        files = store.files(now - DAY_S)
-        exporters = store.exporters(int(now - DAY_S))
-        windows = store.windows(int(now - hours * HOUR_S))[:last]
-    trouble = "" if runs is None else runs.trouble
+    question = FlowsQuestion(hours=hours, most=last)
+    figures = show_flows(context, terminal_caller(), question)
     if as_json:
-        echo_json(
-            {
-                "runs": runs is not None,
-                "trouble": trouble,
-                "files": [msgspec.to_builtins(file) for file in files[:SHOWN]],
-                "exporters": exporter_rows(exporters),
-                "sources": [msgspec.to_builtins(window) for window in windows],
-            }
-        )
+        echo_json(figures)
         return
-    echo("runs" if runs is not None else "does not run: see `oborona doctor`")
-    if trouble:
-        echo(f"trouble: {plain(trouble)}")
+    echo("runs" if figures.runs else "does not run: see `oborona doctor`")
+    if figures.trouble:
+        echo(f"trouble: {plain(figures.trouble)}")
     terminal = Terminal(soft_wrap=True)
-    terminal.print(_exporters(exporter_rows(exporters)))
-    terminal.print(_files(files[:SHOWN]))
-    terminal.print(_sources(windows))
+    terminal.print(_exporters(figures.exporters))
+    terminal.print(_files(figures.files))
+    terminal.print(_sources(figures.sources))
 
 
-def _exporters(rows: Sequence[dict[str, Any]]) -> Table:
+def _exporters(rows: Sequence[ExporterFigures]) -> Table:
     table = _table("exporter")
     for name in ("files", "records", "wrong times", "loss", "lag", "sampling", "last"):
         table.add_column(name, justify="right")
     for row in rows:
         table.add_row(
-            row["exporter"],
-            str(row["files"]),
-            str(row["records"]),
-            str(row["times_wrong"]),
-            f"{row['loss']:.2%}",
-            f"{row['lag_s']:.0f} s",
-            f"1 in {row['sampling']}",
-            _moment(row["last"]),
+            row.exporter,
+            str(row.files),
+            str(row.records),
+            str(row.times_wrong),
+            f"{row.loss:.2%}",
+            f"{row.lag_s:.0f} s",
+            f"1 in {row.sampling}",
+            _moment(row.last),
         )
     return table
 

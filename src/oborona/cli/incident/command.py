@@ -3,24 +3,27 @@
 from __future__ import annotations
 
 import click
-import msgspec
 from rich.table import Table
 
-from oborona.accounts.incidents.statistics import LimitFigures, incident_figures
-from oborona.cli.account.store import account_named
+from oborona.accounts.incidents.statistics import LimitFigures
+from oborona.cli.account.store import desk_call
 from oborona.cli.context import CliContext, pass_cli_context
 from oborona.cli.duration import shown_time
 from oborona.cli.incident.hook_runs import run_hooks
 from oborona.cli.incident.report import report
-from oborona.cli.incident.store import (
-    incident_lines,
-    incident_named,
-    incident_object,
-    open_incidents,
-)
+from oborona.cli.incident.store import incident_lines
 from oborona.cli.incident.verdicts import close, take, undo
 from oborona.cli.output import echo, echo_json
 from oborona.cli.terminal import Terminal, plain
+from oborona.cli.terminal_person import terminal_caller
+from oborona.desk.asks.incidents import (
+    IncidentFiguresQuestion,
+    IncidentQuestion,
+    IncidentsQuestion,
+    list_incidents,
+    show_incident,
+    show_incident_figures,
+)
 
 
 @click.group()
@@ -44,12 +47,12 @@ def list_(
     context: CliContext, still_open: bool, name: str | None, last: int, as_json: bool
 ) -> None:
     """List incidents."""
-    with open_incidents(context) as store:
-        account = None if name is None else account_named(store, name).id
-        found = store.incidents(account=account, closed=False if still_open else None, most=last)
+    question = IncidentsQuestion(open=still_open, account=name, most=last)
+    with desk_call(context):
+        found = list_incidents(context, terminal_caller(), question).incidents
     if as_json:
         for one in found:
-            echo_json(incident_object(one))
+            echo_json(one)
         return
     table = Table(show_edge=False)
     for column in ("id", "opened", "account", "limit", "value", "of", "rating", "line", "verdict"):
@@ -59,11 +62,11 @@ def list_(
             str(one.id),
             shown_time(one.opened),
             plain(one.account),
-            plain(one.limit),
+            plain(str(one.limit)),
             f"{one.value:g}",
             f"{one.most:g}",
             str(one.rating),
-            one.line.value,
+            str(one.line),
             one.verdict.value if one.verdict else "",
         )
     Terminal(soft_wrap=True).print(table)
@@ -75,13 +78,12 @@ def list_(
 @pass_cli_context
 def show(context: CliContext, ident: int, as_json: bool) -> None:
     """Show an incident: what went over which limit, what was decided, done and said."""
-    with open_incidents(context) as store:
-        found = incident_named(store, ident)
-        actions = store.actions(ident)
+    with desk_call(context):
+        found = show_incident(context, terminal_caller(), IncidentQuestion(id=ident))
     if as_json:
-        echo_json(incident_object(found, actions))
+        echo_json(found)
         return
-    for line in incident_lines(found, actions):
+    for line in incident_lines(found):
         echo(plain(line))
 
 
@@ -97,10 +99,11 @@ def show(context: CliContext, ident: int, as_json: bool) -> None:
 @pass_cli_context
 def stats(context: CliContext, days: int, as_json: bool) -> None:
     """Show how often each limit was right, incidents by day, metric and decision, and ratings."""
-    with open_incidents(context) as store:
-        figures = incident_figures(store, days)
+    question = IncidentFiguresQuestion(days=days)
+    with desk_call(context):
+        figures = show_incident_figures(context, terminal_caller(), question)
     if as_json:
-        echo_json(msgspec.to_builtins(figures))
+        echo_json(figures)
         return
     table = Table(show_edge=False)
     table.add_column("limit")

@@ -3,20 +3,15 @@
 from __future__ import annotations
 
 from contextlib import AbstractContextManager
-from typing import Any
 
-import click
-import msgspec
-from msgspec import UNSET, UnsetType
+from msgspec import UnsetType
 
-from oborona import state_files
-from oborona.accounts.incidents.incident import Incident, IncidentAction
-from oborona.accounts.incidents.incident_view import staff_view
+from oborona.accounts.incidents.incident_view import IncidentView
 from oborona.accounts.incidents.store import IncidentStore
 from oborona.cli.context import CliContext
 from oborona.cli.duration import shown_time
-from oborona.cli.state_folder import open_store
-from oborona.ident import to_text
+from oborona.cli.state_folder import require_state
+from oborona.desk.asks import incidents as asks
 
 
 def open_incidents(
@@ -31,28 +26,16 @@ def open_incidents(
     Raises:
         StoreError: it can't be used; without `make`, there is none.
     """
-    return open_store(context, IncidentStore, state_files.ACCOUNTS, make=make)
+    require_state(context)
+    return asks.open_incidents(context, make=make)
 
 
-def incident_named(store: IncidentStore, ident: int) -> Incident:
-    """Return an incident; where there is none, the command ends and says so."""
-    incident = store.incident(ident)
-    if incident is None:
-        click.echo(f"there is no incident {ident}", err=True)
-        click.get_current_context().exit(1)
-    return incident
-
-
-def incident_object(
-    incident: Incident, actions: list[IncidentAction] | UnsetType = UNSET
-) -> dict[str, Any]:
-    """Return an incident as `--json` shows it, with its actions where they are given."""
-    shown: dict[str, Any] = msgspec.to_builtins(staff_view(incident, actions))
-    return shown
-
-
-def incident_lines(incident: Incident, actions: list[IncidentAction]) -> list[str]:
-    """Return an incident for people."""
+def incident_lines(incident: IncidentView) -> list[str]:
+    """Return an incident, as staff see it, for people."""
+    idents, evidence, actions = incident.idents, incident.evidence, incident.actions
+    assert not isinstance(idents, UnsetType)
+    assert not isinstance(evidence, UnsetType)
+    assert not isinstance(actions, UnsetType)
     usual = f", usually {incident.usual:g}" if incident.usual is not None else ""
     closed = (
         f"{incident.verdict} by {incident.verdict_by} at {shown_time(incident.closed)}"
@@ -69,11 +52,11 @@ def incident_lines(incident: Incident, actions: list[IncidentAction]) -> list[st
         "the limit did": incident.then,
         "decided": incident.say,
         "note": incident.note,
-        "messages": " ".join(map(to_text, incident.idents)),
+        "messages": " ".join(idents),
     }
     lines = [f"incident {incident.id}  {incident.line}, {closed}"]
     lines += [f"  {name}: {value}" for name, value in told.items() if value]
-    lines += [f"  {name}: {value}" for name, value in incident.evidence.items()]
+    lines += [f"  {name}: {value}" for name, value in evidence.items()]
     for action in actions:
         undone = f" by {action.undone_by}" if action.undone_by else ""
         lines.append(f"  {shown_time(action.wanted_at)} {action.kind}: {action.state}{undone}")

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-import time
-
 import click
 
 from oborona.accounts.incidents.incident import IncidentVerdict
-from oborona.accounts.store.ratings import rate_account
+from oborona.accounts.incidents.incident_view import IncidentView
 from oborona.cli.account.deeds import one_line
-from oborona.cli.account.store import account_named
+from oborona.cli.account.store import desk_call
 from oborona.cli.context import CliContext, pass_cli_context
-from oborona.cli.incident.store import incident_named, incident_object, open_incidents
-from oborona.cli.invoking_user import invoking_user
 from oborona.cli.outgoing.banned_mail import settle_after
 from oborona.cli.output import echo, echo_json
+from oborona.cli.terminal_person import terminal_caller
+from oborona.desk.acts.incidents import (
+    IncidentClosing,
+    IncidentOrder,
+    close_incident,
+    take_incident,
+    undo_incident,
+)
 
 
 def _note(ctx: click.Context, param: click.Parameter, text: str) -> str:
@@ -31,11 +35,10 @@ _json = click.option("--json", "as_json", is_flag=True, help="The incident, as o
 @pass_cli_context
 def take(context: CliContext, ident: int, as_json: bool) -> None:
     """Say that you look after an incident."""
-    by = invoking_user()
-    with open_incidents(context) as store:
-        incident_named(store, ident)
-        store.take(ident, by)
-    _say(context, ident, f"incident {ident} is taken by {by}", as_json=as_json)
+    caller = terminal_caller()
+    with desk_call(context):
+        outcome = take_incident(context, caller, IncidentOrder(id=ident))
+    _say(outcome.incident, f"incident {ident} is taken by {caller.name}", as_json=as_json)
 
 
 @click.command()
@@ -58,14 +61,12 @@ def close(
     """
     if verdict is None:
         raise click.UsageError("say what it was: --spam or --not-spam")
-    now, said = time.time(), IncidentVerdict(verdict)
-    tests = context.policy().account_tests
-    with open_incidents(context) as store:
-        found = incident_named(store, ident)
-        store.close_incident(ident, said, by=invoking_user(), note=note, now=now)
-        rating = rate_account(store, account_named(store, found.account), tests, now)
-    told = f"incident {ident} is closed: {said}; the rating of its account is {rating.value}"
-    _say(context, ident, told, as_json=as_json)
+    said = IncidentVerdict(verdict)
+    order = IncidentClosing(id=ident, verdict=said, reason=note)
+    with desk_call(context):
+        outcome = close_incident(context, terminal_caller(), order)
+    told = f"incident {ident} is closed: {said}; the rating of its account is {outcome.rating}"
+    _say(outcome.incident, told, as_json=as_json)
     settle_after(context)
 
 
@@ -78,22 +79,18 @@ def undo(context: CliContext, ident: int, as_json: bool) -> None:
 
     Exit status 1 where there is nothing to take back.
     """
-    with open_incidents(context) as store:
-        incident_named(store, ident)
-        actions = store.undo_incident(ident, by=invoking_user(), now=time.time())
-    if not actions:
+    with desk_call(context):
+        outcome = undo_incident(context, terminal_caller(), IncidentOrder(id=ident))
+    if not outcome.taken_back:
         click.echo(f"nothing of incident {ident} can be taken back", err=True)
         click.get_current_context().exit(1)
-    told = ", ".join(action.kind for action in actions)
-    _say(context, ident, f"incident {ident}: taken back: {told}", as_json=as_json)
+    told = f"incident {ident}: taken back: {', '.join(outcome.taken_back)}"
+    _say(outcome.incident, told, as_json=as_json)
     settle_after(context)
 
 
-def _say(context: CliContext, ident: int, told: str, *, as_json: bool) -> None:
-    if not as_json:
+def _say(incident: IncidentView, told: str, *, as_json: bool) -> None:
+    if as_json:
+        echo_json(incident)
+    else:
         echo(told)
-        return
-    with open_incidents(context) as store:
-        found = incident_named(store, ident)
-        actions = store.actions(ident)
-    echo_json(incident_object(found, actions))

@@ -10,7 +10,6 @@ from rich.table import Table
 
 from oborona.cli.context import CliContext, pass_cli_context
 from oborona.cli.duration import shown_utc
-from oborona.cli.label_store import store
 from oborona.cli.model.final import final
 from oborona.cli.model.rebuild import anew, rollback, unlearn
 from oborona.cli.model.status import history, status
@@ -18,6 +17,8 @@ from oborona.cli.model.train import train_
 from oborona.cli.model.transfer import export, import_
 from oborona.cli.output import echo_json
 from oborona.cli.terminal import Terminal, plain
+from oborona.cli.terminal_person import terminal_caller
+from oborona.desk.asks.models import LabelsQuestion, list_labels
 from oborona.feedback.label import StoredLabel
 
 # `oborona model words`: what people said, of which message, and what became of it.
@@ -38,8 +39,8 @@ def words(context: CliContext, last: int, person: str | None, as_json: bool) -> 
     """List the last labels (spam, ham), the newest first, with the IDs that `model unlearn`
     takes.
     """
-    with store(context) as opened:
-        newest = opened.last(last, None if person is None else person.strip().lower())
+    question = LabelsQuestion(person=person, most=last)
+    newest = list_labels(context, terminal_caller(), question).labels
     if as_json:
         for label in newest:
             echo_json(label)

@@ -6,30 +6,27 @@ import time
 from pathlib import Path
 
 import click
-import msgspec
 
-from oborona import state_files
-from oborona.atomic_file import write_atomically
 from oborona.cli.context import CliContext, pass_cli_context
-from oborona.cli.model.final_status import MODES, as_data, installed_models, show, usable
-from oborona.cli.model.final_training_status import (
-    show_training,
-    training_data,
-    training_state,
-)
+from oborona.cli.model.final_status import MODES, show
+from oborona.cli.model.final_training_status import show_training
 from oborona.cli.output import echo, echo_json
-from oborona.cli.owner import as_owner_of
 from oborona.cli.terminal import Terminal
-from oborona.errors import OboronaError
-from oborona.policy.models.final.file import version
-from oborona.stores.final_model import read
-from oborona.stores.final_training_record import (
-    hold_model,
-    install_model,
-    installed_version,
-    replacing,
-    write_record,
+from oborona.cli.terminal_person import terminal_caller
+from oborona.desk.acts.models import (
+    FinalModelRemoval,
+    FinalModelUpload,
+    ModelOrder,
+    install_final_model,
+    release_final_model,
+    remove_final_model,
+    roll_back_final_model,
 )
+from oborona.desk.asks.models import ModelQuestion, show_final_models
+from oborona.desk.models.final_models import installed_models, usable
+from oborona.desk.models.training_overview import training_state
+from oborona.errors import OboronaError
+from oborona.stores.final_model import read
 
 
 class MissingModelError(OboronaError):
@@ -46,14 +43,12 @@ def final() -> None:
 @pass_cli_context
 def status(context: CliContext, *, as_json: bool) -> None:
     """Show the models in force, which decides and why, and when the site's own is trained next."""
-    models = installed_models(context.state)
-    table = context.policy().final
-    training = training_state(context.state, context.loaded.settings.final_training, time.time())
     if as_json:
-        echo_json({**as_data(models, table), "training": training_data(training)})
-    else:
-        show(Terminal(), models, table)
-        show_training(training, models)
+        echo_json(show_final_models(context, terminal_caller(), ModelQuestion()))
+        return
+    models, settings = installed_models(context.state), context.loaded.settings.final_training
+    show(Terminal(), models, context.policy().final)
+    show_training(training_state(context.state, settings, time.time()), models)
 
 
 @final.command()
@@ -67,18 +62,15 @@ def install(context: CliContext, file: Path) -> None:
     octets = read(file)
     if octets is None:
         raise MissingModelError(f"{file}: no such file")
-    if usable(octets, file).points:
-        with as_owner_of(context.state), replacing(context.state):
-            write_atomically(context.state / state_files.FINAL_SHIPPED, octets)
-        echo(f"model {version(octets)} adds to the rules")
-        return
-    with as_owner_of(context.state), replacing(context.state) as record:
-        new = install_model(context.state, octets)
-        hold_model(context.state, record, "install", time.time())
-    if new:
-        echo(f"model {version(octets)} is installed, {MODES[context.policy().final.mode]}")
+    usable(octets, file)  # what is wrong is said of the file
+    order = FinalModelUpload(octets=octets)
+    outcome = install_final_model(context, terminal_caller(), order)
+    if outcome.adds:
+        echo(f"model {outcome.version} adds to the rules")
+    elif outcome.done:
+        echo(f"model {outcome.version} is installed, {MODES[context.policy().final.mode]}")
     else:
-        echo(f"model {version(octets)} is in force already")
+        echo(f"model {outcome.version} is in force already")
 
 
 @final.command()
@@ -87,19 +79,8 @@ def rollback(context: CliContext) -> None:
     """Put the model before this one in force again, and keep it there until `auto`; twice is as
     before. One that had decided decides again.
     """
-    with as_owner_of(context.state), replacing(context.state) as record:
-        before, now = (
-            read(context.state / state_files.FINAL_MODEL_BEFORE),
-            read(context.state / state_files.FINAL_MODEL),
-        )
-        if before is None:
-            raise MissingModelError("no model was in force before this one")
-        usable(before, context.state / state_files.FINAL_MODEL_BEFORE)
-        if now is not None:
-            write_atomically(context.state / state_files.FINAL_MODEL_BEFORE, now)
-        write_atomically(context.state / state_files.FINAL_MODEL, before)
-        hold_model(context.state, record, "rollback", time.time())
-    echo(f"model {version(before)} is in force again")
+    outcome = roll_back_final_model(context, terminal_caller(), ModelOrder())
+    echo(f"model {outcome.version} is in force again")
 
 
 @final.command()
@@ -109,17 +90,12 @@ def remove(context: CliContext, *, shipped: bool) -> None:
     """Take the site's own model away: the rules and what comes with Oborona decide, until `auto`.
     It is kept for `rollback`.
     """
-    with as_owner_of(context.state), replacing(context.state) as record:
-        if shipped:
-            _remove_shipped(context.state / state_files.FINAL_SHIPPED)
-            return
-        now = read(context.state / state_files.FINAL_MODEL)
-        if now is None:
-            raise MissingModelError("no final model of the site's own is installed")
-        write_atomically(context.state / state_files.FINAL_MODEL_BEFORE, now)
-        (context.state / state_files.FINAL_MODEL).unlink()
-        hold_model(context.state, record, "remove", time.time())
-    echo("no final model of the site's own: rules and the model that comes with Oborona decide")
+    remove_final_model(context, terminal_caller(), FinalModelRemoval(shipped=shipped))
+    echo(
+        "the model that comes with Oborona adds to the rules"
+        if shipped
+        else "no final model of the site's own: rules and the model that comes with Oborona decide"
+    )
 
 
 @final.command()
@@ -128,21 +104,7 @@ def auto(context: CliContext) -> None:
     """Let the model that trains itself take the place of what a person installed, once it is found
     better.
     """
-    with as_owner_of(context.state), replacing(context.state) as record:
-        installed = installed_version(context.state)
-        if not record.holds(installed):
-            echo("the model that trains itself may take its place already")
-            return
-        automatic = (*record.automatic, installed) if installed else record.automatic
-        write_record(
-            context.state,
-            msgspec.structs.replace(record, held_by="", held_at=0.0, automatic=automatic),
-        )
+    if not release_final_model(context, terminal_caller(), ModelOrder()).done:
+        echo("the model that trains itself may take its place already")
+        return
     echo("from the next training on, a model that was found better takes its place")
-
-
-def _remove_shipped(path: Path) -> None:
-    if read(path) is None:
-        raise MissingModelError("no other model than the one that comes with Oborona is installed")
-    path.unlink()
-    echo("the model that comes with Oborona adds to the rules")

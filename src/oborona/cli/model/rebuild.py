@@ -12,10 +12,19 @@ import click
 from oborona import state_files
 from oborona.cli.context import CliContext, pass_cli_context
 from oborona.cli.duration import DurationParam
-from oborona.cli.invoking_user import invoking_user
-from oborona.cli.label_store import store, wait, warn_without_trainer
+from oborona.cli.label_store import wait, warn_without_trainer
 from oborona.cli.output import echo, echo_json
-from oborona.cli.personal.store import take_back_words
+from oborona.cli.terminal_person import terminal_caller
+from oborona.desk.acts.models import (
+    UNLEARNED,
+    ModelOrder,
+    RollbackOrder,
+    UnlearnOrder,
+    rebuild_model,
+    roll_back_model,
+    unlearn_words,
+)
+from oborona.desk.call import NotFoundError
 from oborona.feedback.training_store import TrainingStore
 
 _WAIT = click.option(
@@ -32,22 +41,20 @@ def rollback(context: CliContext, snapshot: int, waits: bool) -> None:
 
     Going back to a later snapshot puts it in place again.
     """
-    with store(context) as opened:
-        try:
-            aside, back = opened.roll_back(snapshot, by=invoking_user(), now=time.time())
-        except KeyError:
-            raise click.BadParameter(
-                f"there is no snapshot {snapshot}; see `oborona model history`"
-            ) from None
-        echo(f"{aside} labels are set aside, {back} put back")
-        _wait(context, waits=waits)
+    order = RollbackOrder(snapshot=snapshot)
+    try:
+        outcome = roll_back_model(context, terminal_caller(), order)
+    except NotFoundError as error:
+        raise click.BadParameter(f"{error}; see `oborona model history`") from None
+    echo(f"{outcome.aside} labels are set aside, {outcome.back} put back")
+    _wait(context, waits=waits)
 
 
 @click.command()
 @click.argument("words", metavar="ID...", nargs=-1, type=int)
 @click.option("--person", metavar="ADDRESS", help="Every label of this person.")
 @click.option("--since", "span", type=DurationParam(), help="Every label of the last 30m, 2h, 7d.")
-@click.option("--reason", default="unlearned", show_default=True, help="For those who ask later.")
+@click.option("--reason", default=UNLEARNED, show_default=True, help="For those who ask later.")
 @click.option("--json", "as_json", is_flag=True)
 @_WAIT
 @pass_cli_context
@@ -69,19 +76,18 @@ def unlearn(
     """
     if not words and person is None and span is None:
         raise click.UsageError("name labels by their ID, --person or --since")
-    now = time.time()
-    with store(context) as opened:
-        chosen = [set(words)] if words else []
-        chosen += [set(opened.of_person(person.strip().lower()))] if person is not None else []
-        chosen += [set(opened.since(now - span))] if span is not None else []
-        chosen_ids = sorted(set.intersection(*chosen))
-        removed = opened.take_back(chosen_ids, reason=reason, by=invoking_user(), now=now)
-        take_back_words(context, chosen_ids)
-        if as_json:
-            echo_json({"taken_back": removed})
-        else:
-            echo(f"{len(removed)} labels are taken back")
-        _wait(context, waits=waits)
+    order = UnlearnOrder(
+        words=words,
+        person=person,
+        since=None if span is None else time.time() - span,
+        reason=reason,
+    )
+    removed = unlearn_words(context, terminal_caller(), order).taken_back
+    if as_json:
+        echo_json({"taken_back": removed})
+    else:
+        echo(f"{len(removed)} labels are taken back")
+    _wait(context, waits=waits)
 
 
 @click.command()
@@ -89,15 +95,17 @@ def unlearn(
 @pass_cli_context
 def anew(context: CliContext, waits: bool) -> None:
     """Compute the weights again from the base and the examples that are kept."""
-    with store(context), TrainingStore(context.state / state_files.FEEDBACK, make=False) as lessons:
-        lessons.request_rebuild()
-        echo("asked for")
-        _wait(context, waits=waits)
+    rebuild_model(context, terminal_caller(), ModelOrder())
+    echo("asked for")
+    _wait(context, waits=waits)
 
 
 def _wait(context: CliContext, *, waits: bool) -> None:
     if not warn_without_trainer(context) or not waits:
         return
-    with TrainingStore(context.state / state_files.FEEDBACK, make=False) as lessons:
+    with (
+        context.as_owner(),
+        TrainingStore(context.state / state_files.FEEDBACK, make=False) as lessons,
+    ):
         target = lessons.standing().edits
         wait(context, lambda: lessons.standing().exact >= target)

@@ -4,29 +4,25 @@ states it can go back to.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping
-from pathlib import Path
 
 import click
 from rich.table import Table
 
-from oborona import state_files
 from oborona.cli.context import CliContext, pass_cli_context
 from oborona.cli.duration import shown_utc
-from oborona.cli.label_store import store
 from oborona.cli.output import echo, echo_json
 from oborona.cli.terminal import Terminal, plain
-from oborona.daemon.trainer.process import WAITING
-from oborona.daemon.trainer.trainer import CHANGED, LEARNED, WORDS
-from oborona.errors import StoreError
-from oborona.feedback import snapshots
-from oborona.feedback.label import LabelKind, LabelSource
-from oborona.feedback.processing.event_processor import DECIDED
-from oborona.feedback.statistics import FeedbackStatistics, feedback_statistics
-from oborona.feedback.training_store import TrainingStore
-from oborona.feedback.weights_file import WeightsFile, WeightsHeader
-from oborona.telemetry import status as process_status
+from oborona.cli.terminal_person import terminal_caller
+from oborona.desk.asks.models import (
+    ModelQuestion,
+    TrainerFigures,
+    learned,
+    list_snapshots,
+    show_model,
+)
+from oborona.feedback.label import LabelSource
+from oborona.feedback.statistics import FeedbackStatistics
 
 
 @click.command()
@@ -36,34 +32,18 @@ def status(context: CliContext, as_json: bool) -> None:
     """Show who trained the content model with how much, whether it is in use, and how well it
     predicted labels before it was trained on them.
     """
-    header, trouble = weights(context.state)
-    with store(context) as opened:
-        statistics = feedback_statistics(opened, header.calibration)
-    trainer = process_status.read_process(context.state, process_status.TrainerStatus, time.time())
-    missing = {
-        kind.value: max(0, context.loaded.settings.learning.min_learned - number)
-        for kind, number in _learned(header).items()
-    }
+    told = show_model(context, terminal_caller(), ModelQuestion())
     if as_json:
-        echo_json(
-            {
-                "version": header.version,
-                "speaks": not trouble and not any(missing.values()),
-                "missing": missing,
-                "trouble": trouble,
-                "weights": header,
-                "trainer": None if trainer is None else _as_json(trainer),
-                "figures": statistics,
-            }
-        )
+        echo_json(told)
         return
+    header, statistics = told.weights, told.figures
     table = Table(show_header=False, show_edge=False)
     for name, value in (
-        ("model", trouble or _speech(missing)),
+        ("model", told.trouble or _speech(told.missing)),
         ("version", f"{header.version}, {_when(header.time)}"),
         (
             "learned",
-            " and ".join(f"{number} of {kind}" for kind, number in _learned(header).items()),
+            " and ".join(f"{number} of {kind}" for kind, number in learned(header).items()),
         ),
         (
             "base",
@@ -71,7 +51,7 @@ def status(context: CliContext, as_json: bool) -> None:
             if header.base
             else "",
         ),
-        ("trainer", _trainer(trainer)),
+        ("trainer", _trainer(told.trainer)),
         ("waiting", f"{statistics.waiting} labels" if statistics.waiting else ""),
         ("last label", _when(statistics.last)),
         (
@@ -91,15 +71,14 @@ def status(context: CliContext, as_json: bool) -> None:
 @pass_cli_context
 def history(context: CliContext, as_json: bool) -> None:
     """List the snapshots that `model rollback` can go back to, the newest first."""
-    with store(context), TrainingStore(context.state / state_files.FEEDBACK, make=False) as lessons:
-        rows = lessons.snapshots()
+    rows = list_snapshots(context, terminal_caller(), ModelQuestion()).snapshots
     if as_json:
         for row in rows:
-            echo_json(row._asdict() | {"octets": _size(snapshots.path_of(context.state, row.id))})
+            echo_json(row)
         return
     table = Table("snapshot", "time", "version", "spam", "ham", "why", "MB")
     for row in rows:
-        size = _size(snapshots.path_of(context.state, row.id))
+        size = row.octets
         table.add_row(
             str(row.id), _when(row.time), f"{row.epoch}.{row.position}", str(row.spam), str(row.ham), row.why,
             "gone" if size is None else f"{size / 1e6:.1f}",
@@ -110,58 +89,12 @@ def history(context: CliContext, as_json: bool) -> None:
         echo("there are none yet")
 
 
-def weights(state: Path) -> tuple[WeightsHeader, str]:
-    """Return what is known of the weights in force, and why they can't be used.
-
-    Of weights that are not there, nothing.
-    """
-    path = state / state_files.WEIGHTS
-    if not path.exists():
-        return WeightsHeader(), "there are no weights yet: no trainer has run"
-    try:
-        return WeightsFile(path).header, ""
-    except StoreError as error:
-        return WeightsHeader(), str(error)
-
-
-def _learned(header: WeightsHeader) -> dict[LabelKind, int]:
-    return {
-        LabelKind.SPAM: header.spam + header.base_spam,
-        LabelKind.HAM: header.ham + header.base_ham,
-    }
-
-
-def _speech(missing: dict[str, int]) -> str:
+def _speech(missing: Mapping[str, int]) -> str:
     lacks = [f"{number} of {kind}" for kind, number in missing.items() if number]
     return f"not in use until it has learned {' and '.join(lacks)} more" if lacks else "in use"
 
 
-def _as_json(trainer: process_status.TrainerStatus) -> dict[str, object]:
-    fields = trainer.metrics
-    return {
-        "pid": trainer.pid,
-        "time": trainer.time,
-        "version": trainer.version,
-        "changed": CHANGED.of(fields),
-        "learned": _joined(LEARNED.samples(fields)),
-        "words": _joined(WORDS.samples(fields)),
-        "relearning": trainer.relearning,
-        "trouble": trainer.trouble,
-        "events": _joined(DECIDED.samples(fields)),
-        "events_waiting": WAITING.of(fields),
-        "events_trouble": trainer.events_trouble,
-    }
-
-
-def _joined(
-    samples: Mapping[tuple[str], float]
-    | Mapping[tuple[str, str], float]
-    | Mapping[tuple[str, str, str], float],
-) -> dict[str, float]:
-    return {" ".join(labels): value for labels, value in samples.items()}
-
-
-def _trainer(trainer: process_status.TrainerStatus | None) -> str:
+def _trainer(trainer: TrainerFigures | None) -> str:
     if trainer is None:
         return "does not run: reports wait"
     if trainer.trouble:
@@ -208,10 +141,3 @@ def _show_figures(console: Terminal, statistics: FeedbackStatistics) -> None:
 
 def _when(at: float) -> str:
     return shown_utc(at) if at else "never"
-
-
-def _size(path: Path) -> int | None:
-    try:
-        return path.stat().st_size
-    except OSError:
-        return None

@@ -9,9 +9,10 @@ import click
 from oborona import state_files
 from oborona.atomic_file import write_atomically
 from oborona.cli.context import CliContext, pass_cli_context
-from oborona.cli.label_store import store, warn_without_trainer
+from oborona.cli.label_store import warn_without_trainer
 from oborona.cli.output import echo
 from oborona.cli.owner import as_asker
+from oborona.desk.labels.label_store import open_labels
 from oborona.errors import StoreError
 from oborona.feedback import snapshots
 from oborona.feedback.training_store import TrainingStore
@@ -48,7 +49,7 @@ def import_(context: CliContext, file: Path | None, nothing: bool) -> None:
     """
     if (file is None) is not nothing:
         raise click.UsageError("name a FILE, or say --none")
-    with store(context, make=True) as opened:
+    with open_labels(context, make=True) as opened:
         path = context.state / state_files.WEIGHTS_BASE
         if file is None:
             snapshots.remove(path)

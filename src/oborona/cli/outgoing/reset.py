@@ -2,28 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
-import time
-from typing import Final
-
 import click
 
-from oborona import secret, state_files
 from oborona.cli.context import CliContext, pass_cli_context
 from oborona.cli.output import echo
-from oborona.cli.owner import as_owner_of
-from oborona.counters.window import BUCKET_S, BUCKETS_A_DAY, bucket_of
-from oborona.errors import StoreError
-from oborona.message.hashing import Hasher, ShingleType
-from oborona.stores.counters import open_counters, open_readonly
-from oborona.types import Amounts, CounterPrefix, Metric, Shingle
-
-COUNTED: Final = {
-    CounterPrefix.SENT: "messages",
-    CounterPrefix.RECIPIENTS: "recipients",
-    CounterPrefix.OCTETS: "octets",
-    CounterPrefix.NEW_RECIPIENTS: "new recipients",
-}
+from oborona.cli.terminal_person import terminal_caller
+from oborona.desk.acts.outgoing import LimitsReset, reset_limits
+from oborona.desk.call import NotFoundError
 
 
 @click.command()
@@ -37,38 +22,11 @@ def reset(context: CliContext, login: str, dry_run: bool) -> None:
     Its earlier days, by which is judged what is usual for it, and what is known of spam and
     complaints stay. Exit status 1 where there is nothing to take back.
     """
-    now = time.time()
-    hasher = Hasher(secret.load(context.state).shingles)
-    account = hasher.shingle(ShingleType.ACCOUNT, login.lower())
-    used = {prefix: asyncio.run(_last_day(context, account, prefix, now)) for prefix in COUNTED}
-    if not any(map(sum, used.values())):
-        click.echo(f"{login}: sent nothing in the last 24 hours", err=True)
+    order = LimitsReset(login=login, dry=dry_run)
+    try:
+        used = reset_limits(context, terminal_caller(), order).used
+    except NotFoundError as error:
+        click.echo(str(error), err=True)
         click.get_current_context().exit(1)
-    words = ", ".join(f"{sum(used[prefix]):,} {word}" for prefix, word in COUNTED.items())
-    if dry_run:
-        echo(f"{login}: {words} would be taken back")
-        return
-    folder = context.state / state_files.COUNTERS
-    if not folder.is_dir():
-        raise StoreError(f"no spools in {folder}: has the writer run?")
-    first = bucket_of(now) - BUCKETS_A_DAY + 1
-    with as_owner_of(folder):
-        counters = open_counters(context.loaded.settings, context.state, "cli")
-        try:
-            for prefix, buckets in used.items():
-                for number, amount in enumerate(buckets):
-                    if amount:
-                        at = float((first + number) * BUCKET_S)
-                        counters.take_back((account,), Amounts(seen=amount), at, prefix)
-        finally:
-            counters.close()
-    echo(f"{login}: {words} taken back")
-
-
-async def _last_day(
-    context: CliContext, account: Shingle, prefix: CounterPrefix, now: float
-) -> list[int]:
-    """Return how much there was in each ten minutes of the last day, oldest first."""
-    with open_readonly(context.loaded.settings, context.state) as store:
-        (line,) = await store.timelines([account], now, prefix)
-    return [bucket[Metric.SEEN] for bucket in line.buckets]
+    words = ", ".join(f"{number:,} {word}" for word, number in used.items())
+    echo(f"{login}: {words} {'would be taken back' if dry_run else 'taken back'}")

@@ -14,17 +14,23 @@ import click
 import msgspec
 from rich.table import Table
 
-from oborona import state_files
 from oborona.cli.context import CliContext, pass_cli_context
 from oborona.cli.duration import DurationParam
 from oborona.cli.output import echo, echo_json
-from oborona.cli.owner import as_owner_of
 from oborona.cli.recheck.look import look
 from oborona.cli.terminal import Terminal, plain
+from oborona.cli.terminal_person import terminal_caller
+from oborona.desk.acts.recheck import (
+    MovesOrder,
+    MoveUndoOrder,
+    discard_moves,
+    resume_moves,
+    undo_moves,
+)
+from oborona.desk.asks.recheck import MovesQuestion, RecheckQuestion, list_moves, show_recheck
+from oborona.desk.call import CallError
 from oborona.ident import from_text, to_text
-from oborona.recheck.engine.loop import ALLOWED, MESSAGES, RESUMED_S, WAITING
-from oborona.recheck.moves import Move, MoveState, MoveStore
-from oborona.telemetry import status as process_status
+from oborona.recheck.moves import Move
 
 _OUTCOMES: Final = {"glanced": "quick checks", "unjudged": "could not be judged"}
 
@@ -58,52 +64,35 @@ def status(context: CliContext, as_json: bool) -> None:
     """Show the state of the recheck: what waits, what was moved in the last day, whether moves have
     stopped.
     """
-    now = time.time()
-    with _moves(context) as moves:
-        paused, states = moves.paused(), moves.counted(now - 86_400)
-    recheck_status = process_status.read_process(context.state, process_status.RecheckStatus, now)
-    waiting = 0 if recheck_status is None else WAITING.of(recheck_status.metrics)
-    looked = (
-        {}
-        if recheck_status is None
-        else {name: number for (name,), number in MESSAGES.samples(recheck_status.metrics).items()}
-    )
-    report = {
-        "runs": recheck_status is not None,
-        "trouble": "" if recheck_status is None else recheck_status.trouble,
-        "paused": None if paused is None else paused.why,
-        "paused_since": None if paused is None else paused.since,
-        "waiting": waiting,
-        "looked": looked,
-        "moves": {state.value: states.get(state, 0) for state in MoveState},
-    }
+    figures = show_recheck(context, terminal_caller(), RecheckQuestion())
     if as_json:
-        echo_json(report)
+        echo_json(figures)
         return
     echo(
         "runs"
-        if recheck_status is not None
+        if figures.runs
         else (
             "does not run: the keeper (journal and recheck) does not run, or recheck.enabled "
             "= false"
         )
     )
-    if recheck_status is not None:
-        if recheck_status.trouble:
-            echo(f"trouble: {plain(recheck_status.trouble)}")
-        echo(f"changes that wait for a recheck: {waiting}")
+    if figures.runs:
+        if figures.trouble:
+            echo(f"trouble: {plain(figures.trouble)}")
+        echo(f"changes that wait for a recheck: {figures.waiting}")
         echo(
             "since its start: "
             + ", ".join(
-                f"{number} {_OUTCOMES.get(name, name)}" for name, number in sorted(looked.items())
+                f"{number} {_OUTCOMES.get(name, name)}"
+                for name, number in sorted(figures.looked.items())
             )
         )
     echo(
         "moves of the last day: "
-        + ", ".join(f"{states.get(state, 0)} {state.value}" for state in MoveState)
+        + ", ".join(f"{number} {state}" for state, number in figures.moves.items())
     )
-    if paused is not None:
-        echo(f"MOVES HAVE STOPPED since {_moment(paused.since)}: {plain(paused.why)}")
+    if figures.paused is not None and figures.paused_since is not None:
+        echo(f"MOVES HAVE STOPPED since {_moment(figures.paused_since)}: {plain(figures.paused)}")
         echo(
             "look at `oborona recheck moves`, then `oborona recheck resume` or `oborona "
             "recheck discard`"
@@ -123,8 +112,11 @@ def status(context: CliContext, as_json: bool) -> None:
 @pass_cli_context
 def moves(context: CliContext, ident: str, last: int, as_json: bool) -> None:
     """Show moves, those of one message where ID is given."""
-    with _moves(context) as store:
-        listed = store.of(_number(ident)) if ident else store.last(last)
+    question = MovesQuestion(message=ident, most=last)
+    try:
+        listed = list_moves(context, terminal_caller(), question).moves
+    except CallError:
+        raise _no_id(ident) from None
     if as_json:
         for move in listed:
             echo_json(
@@ -153,14 +145,12 @@ def undo(context: CliContext, idents: tuple[str, ...], span: float | None, as_js
     """
     if bool(idents) == (span is not None):
         raise click.UsageError("ids of messages, or --since, one of both")
-    now = time.time()
-    with as_owner_of(context.state), _moves(context) as store:
-        if span is not None:
-            recent = store.since(now - span)
-        else:
-            recent = [move for ident in idents for move in store.of(_number(ident))]
-        undone = store.undo([move.id for move in recent], now=now, event="undo")
-    _end(context, len(undone), "taken back", as_json=as_json)
+    order = MoveUndoOrder(messages=idents, since=None if span is None else time.time() - span)
+    for ident in idents:
+        if from_text(ident.partition(".")[0]) is None:
+            raise _no_id(ident)
+    undone = undo_moves(context, terminal_caller(), order)
+    _end(len(undone.moves), "taken back", runs=undone.runs, as_json=as_json)
 
 
 @recheck.command()
@@ -170,13 +160,8 @@ def resume(context: CliContext, as_json: bool) -> None:
     """Let moves go on that have stopped by themselves: what is decided is moved, and for an hour
     nothing stops the recheck.
     """
-    with as_owner_of(context.state), _moves(context) as store:
-        waiting = store.counted().get(MoveState.DECIDED, 0)
-        # else the next keeper would be allowed everything for nothing
-        if store.paused() is not None:
-            store.set_cursor(ALLOWED, int(time.time() + RESUMED_S))
-        went = store.resume()
-    _end(context, waiting if went else 0, "to be moved", as_json=as_json)
+    outcome = resume_moves(context, terminal_caller(), MovesOrder())
+    _end(outcome.moves, "to be moved", runs=outcome.runs, as_json=as_json)
 
 
 @recheck.command()
@@ -184,10 +169,8 @@ def resume(context: CliContext, as_json: bool) -> None:
 @pass_cli_context
 def discard(context: CliContext, as_json: bool) -> None:
     """Give up all moves that are decided and not made, and let the recheck go on."""
-    with as_owner_of(context.state), _moves(context) as store:
-        number = store.discard("discarded by an admin", now=time.time())
-        store.resume()
-    _end(context, number, "given up", as_json=as_json)
+    outcome = discard_moves(context, terminal_caller(), MovesOrder())
+    _end(outcome.moves, "given up", runs=outcome.runs, as_json=as_json)
 
 
 def shown(listed: Sequence[Move]) -> None:
@@ -212,32 +195,17 @@ def shown(listed: Sequence[Move]) -> None:
     echo(", ".join(f"{number} {state}" for state, number in sorted(states.items())) or "no moves")
 
 
-def _moves(context: CliContext) -> MoveStore:
-    return MoveStore(context.state / state_files.MOVES, make=False)
+def _no_id(text: str) -> click.BadParameter:
+    return click.BadParameter(f"{text!r} is no id of a message", param_hint="ID")
 
 
-def _number(text: str) -> int:
-    number = from_text(text.partition(".")[0])
-    if number is None:
-        raise click.BadParameter(f"{text!r} is no id of a message", param_hint="ID")
-    return number
-
-
-def _end(context: CliContext, number: int, outcome: str, *, as_json: bool) -> None:
-    running = (
-        process_status.read_process(context.state, process_status.RecheckStatus, time.time())
-        is not None
-    )
+def _end(number: int, outcome: str, *, runs: bool, as_json: bool) -> None:
     if as_json:
-        echo_json({"moves": number, "runs": running})
+        echo_json({"moves": number, "runs": runs})
     else:
         echo(
             f"{number} {outcome}"
-            + (
-                ""
-                if running or not number
-                else "; the keeper does not run, it does that when it does"
-            )
+            + ("" if runs or not number else "; the keeper does not run, it does that when it does")
         )
 
 

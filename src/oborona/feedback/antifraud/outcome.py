@@ -87,7 +87,9 @@ def _certain(events: Sequence[CampaignEvent]) -> CampaignTruth | None:
     site = [
         event
         for event in ordered
-        if is_from_site(event.what, event.way, event.person) and event.what in WORDS
+        if is_from_site(event.what, event.way, event.person)
+        and event.what in WORDS
+        and event.believed  # what an admin takes back is the site's word no more
     ]
     if site:
         return CampaignTruth(site[-1].what, site[-1].time, by_site=True)

@@ -156,10 +156,14 @@ class EventLog(SharedSqliteFile):
         Raises:
             KeyError: there is none of this id.
         """
-        events = self._stored("id = ?", (ident,))
-        if not events:
+        event = self.find(ident)
+        if event is None:
             raise KeyError(ident)
-        return events[0]
+        return event
+
+    def find(self, ident: int) -> StoredEvent | None:
+        """Return an event; None where there is none of this id."""
+        return next(iter(self._stored("id = ?", (ident,))), None)
 
     def about(self, *, ident: int | None = None, message: bytes = b"") -> list[StoredEvent]:
         """Return the events about a message, in order.
@@ -221,6 +225,19 @@ class EventLog(SharedSqliteFile):
         """
         with self.transaction() as db:
             return [ident for ident, decision in decisions if decide(db, ident, decision, now)]
+
+    def restore(self, idents: Sequence[int], rule: str, *, now: float) -> list[int]:
+        """Decide events as they were decided before a rule took them back: all of them or none.
+
+        Return those that are. One that was not decided then waits to be.
+
+        Args:
+            idents: of events; those whose decision is not this rule's are passed over.
+            rule: that took them back.
+            now: Unix seconds.
+        """
+        with self.transaction() as db:
+            return [ident for ident in idents if _restore(db, ident, rule, now)]
 
     def note_effects_done(self, effects: Iterable[tuple[int, int, int, Sequence[str]]]) -> None:
         """Note that the effects of decisions are there.
@@ -338,6 +355,29 @@ def decide(db: sqlite3.Connection, ident: int, decision: EventDecision, now: flo
     if decided is not None:
         db.execute(_WEIGHED, (*of, *of))
     return True
+
+
+def _restore(db: sqlite3.Connection, ident: int, rule: str, now: float) -> bool:
+    """Restore the decision of an event within a transaction; return whether it was taken back."""
+    row = db.execute("SELECT turn FROM event WHERE id = ? AND rules = ?", (ident, rule)).fetchone()
+    if row is None:
+        return False
+    before = db.execute(
+        "SELECT counts, own, weight, rules, say FROM revision WHERE event = ? AND turn = ?",
+        (ident, row[0] - 1),
+    ).fetchone()
+    if before is None:  # it was taken back before anything was decided
+        db.execute(
+            "UPDATE event SET decided = NULL, counts = 0, own = 0, weight = 0, rules = '', say = ''"
+            " WHERE id = ?",
+            (ident,),
+        )
+        return True
+    counts, own, weight, rules, say = before
+    decision = EventDecision(
+        counts=bool(counts), own=bool(own), weight=weight, rules=tuple(rules.split()), say=say
+    )
+    return decide(db, ident, decision, now)
 
 
 def event_of_row(row: tuple[Any, ...]) -> StoredEvent:

@@ -114,6 +114,15 @@ class StoredEvent(msgspec.Struct, frozen=True, kw_only=True):
     word: int  # 0 = none follows from it
     effects: tuple[str, ...]  # what followed from it, for people
 
+    @property
+    def opinion(self) -> str:
+        """What became of it, in a word or two."""
+        if self.decided is None:
+            return "waits"
+        if self.counts:
+            return f"accepted {self.weight:.2f}"
+        return "own mail alone" if self.own else "refused"
+
 
 class EventDecision(msgspec.Struct, frozen=True, kw_only=True):
     """The decision about an event."""

@@ -118,12 +118,12 @@ def _named(event: StoredEvent, journaled: JournaledMessage | None) -> EventMessa
         journaled = journaled if same else None
     if journaled is None:
         return EventMessage(
-            message=_digest(event.message_id) if event.message_id else b"",
+            message=message_digest(event.message_id) if event.message_id else b"",
             message_id=event.message_id,
             why_unusable="nothing shows which message it was",
         )
     return EventMessage(
-        message=_digest(str(journaled.id)),
+        message=message_digest(str(journaled.id)),
         signed=True,
         known=journaled,
         pieces=journaled.shingles,
@@ -132,7 +132,12 @@ def _named(event: StoredEvent, journaled: JournaledMessage | None) -> EventMessa
     )
 
 
-def _digest(name: str) -> bytes:
+def message_digest(name: str) -> bytes:
+    """Return what a message is known by whose text nobody has: 16 octets.
+
+    Args:
+        name: its id in the journal, or its Message-ID.
+    """
     return hashlib.blake2b(
         name.encode("utf-8", "backslashreplace"), digest_size=16, person=b"oborona message"
     ).digest()

@@ -1,23 +1,24 @@
-"""The log of events as `oborona feedback` opens it, and what is asked of it."""
+"""The log of events as asks and acts open it, and what is asked of it."""
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
 from oborona import state_files
-from oborona.cli.context import CliContext
-from oborona.cli.owner import as_owner_of
+from oborona.desk.site import Site
 from oborona.feedback.antifraud.model import DailyThresholds, PersonRecord
 from oborona.feedback.antifraud.standing import DAY_S, is_newcomer, is_proven, weight_of
 from oborona.feedback.events.log import EventLog
 from oborona.feedback.events.model import EventKind, StoredEvent
 from oborona.feedback.processing.ports import PersonVerdicts
+from oborona.people.caller import Scope
+
+READ_AT_ONCE: Final = 200  # rows, where a scope leaves some out
 
 
 class ReporterSummary(msgspec.Struct, frozen=True, kw_only=True):
@@ -44,26 +45,41 @@ class EventFilter(msgspec.Struct, frozen=True, kw_only=True):
     rule: str = ""
     since: float = 0.0  # Unix seconds
     counts: bool | None = None
+    before: int | None = None  # with a smaller id
     most: int = 20
 
 
 @contextmanager
-def log(context: CliContext) -> Iterator[EventLog]:
+def open_event_log(site: Site) -> Iterator[EventLog]:
     """Open the log as the daemon's user.
 
     Raises:
         StoreError: nobody has said anything yet, or it can't be used.
     """
-    with (
-        as_owner_of(context.state),
-        EventLog(context.state / state_files.EVENTS, make=False) as opened,
-    ):
+    with site.as_owner(), EventLog(site.state / state_files.EVENTS, make=False) as opened:
         yield opened
 
 
-def events(opened: EventLog, selection: EventFilter) -> list[StoredEvent]:
-    """Return the last events that are asked for, the newest first."""
+def events(opened: EventLog, selection: EventFilter, scope: Scope) -> list[StoredEvent]:
+    """Return the last events of persons of a scope that are asked for, the newest first."""
+    if scope.whole:
+        return _events(opened, selection)
+    matches: list[StoredEvent] = []
+    page = msgspec.structs.replace(selection, most=READ_AT_ONCE)
+    while len(matches) < selection.most:
+        rows = _events(opened, page)
+        matches += [event for event in rows if scope.covers(event.person)]
+        if len(rows) < READ_AT_ONCE:
+            break
+        page = msgspec.structs.replace(page, before=rows[-1].id)
+    return matches[: selection.most]
+
+
+def _events(opened: EventLog, selection: EventFilter) -> list[StoredEvent]:
     conditions, values = ["heard >= ?"], list[Any]([selection.since])
+    if selection.before is not None:
+        conditions.append("id < ?")
+        values.append(selection.before)
     if selection.person:
         conditions.append("person = ?")
         values.append(selection.person)
@@ -86,6 +102,7 @@ def persons(
     order: str,
     most: int,
     now: float,
+    scope: Scope,
     person: str = "",
 ) -> list[ReporterSummary]:
     """Return what is known of people.
@@ -97,6 +114,7 @@ def persons(
             the latest.
         most: so many.
         now: Unix seconds.
+        scope: of whom.
         person: of this one alone; empty = of all.
     """
     assert order in ("wrong", "right", "complaints", "pardons", "first")
@@ -105,10 +123,10 @@ def persons(
         " FROM person p LEFT JOIN person_day d ON d.person = p.person AND d.day = ?"
         f" WHERE ? IN ('', p.person) ORDER BY p.{order} DESC, p.person LIMIT ?"
     )
-    return [
-        _known_persons(row, verdicts.caught_days(row[0], now), now)
-        for row in opened.rows(sql, (int(now // DAY_S), person, most))
-    ]
+    # who has a scope is shown the first of it, wherever they stand among all
+    rows = opened.rows(sql, (int(now // DAY_S), person, most if scope.whole else -1))
+    covered = [row for row in rows if scope.covers(row[0])][:most]
+    return [_known_persons(row, verdicts.caught_days(row[0], now), now) for row in covered]
 
 
 def thresholds(opened: EventLog, most: int) -> list[tuple[str, DailyThresholds]]:
@@ -136,20 +154,6 @@ def rule_refusals(opened: EventLog, since: float) -> dict[str, int]:
         for name in names.split():
             counts[name] = counts.get(name, 0) + number
     return counts
-
-
-def shown_time(at: float) -> str:
-    """Return a time for people, by the clock of this machine."""
-    return time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(at))
-
-
-def opinion(event: StoredEvent) -> str:
-    """Return what became of an event, in a word or two."""
-    if event.decided is None:
-        return "waits"
-    if event.counts:
-        return f"accepted {event.weight:.2f}"
-    return "own mail alone" if event.own else "refused"
 
 
 def _known_persons(row: Sequence[Any], caught: int, now: float) -> ReporterSummary:

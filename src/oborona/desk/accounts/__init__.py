@@ -1,0 +1,1 @@
+"""Who sends from here, and what went over a limit, for asks and acts."""

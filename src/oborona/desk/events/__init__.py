@@ -1,0 +1,1 @@
+"""What people and traps said of mail, gathered for asks and acts."""

@@ -1,0 +1,1 @@
+"""Models of the site, gathered for asks and acts."""

@@ -1,0 +1,1 @@
+"""Moves of the recheck, gathered and decided for asks and acts."""

@@ -1,0 +1,54 @@
+"""The file of cases: its tables and their versions, and how it is opened.
+
+    lock       who looks at a campaign now, and until when
+    decision   what was decided of a campaign, what it did, and who took it back
+
+A campaign is named by its number and by the log of events that gave it: one that is begun anew
+gives the same numbers again.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from oborona.feedback.schema import DURABLE
+from oborona.sqlite_file import SqliteFileKind, SqliteFormat
+
+APPLICATION_ID: Final = 0x4F424353  # "OBCS"
+
+MIGRATIONS: Final = (
+    (
+        """
+        CREATE TABLE lock (
+            log BLOB NOT NULL,         -- origin of the log of events
+            campaign INTEGER NOT NULL,
+            by TEXT NOT NULL,
+            until REAL NOT NULL,       -- Unix seconds
+            PRIMARY KEY (log, campaign)
+        ) WITHOUT ROWID
+        """,
+        """
+        CREATE TABLE decision (
+            id INTEGER PRIMARY KEY AUTOINCREMENT,
+            log BLOB NOT NULL,
+            campaign INTEGER NOT NULL,
+            verdict TEXT NOT NULL,     -- spam, good, newsletter
+            by TEXT NOT NULL,
+            at REAL NOT NULL,          -- Unix seconds
+            reason TEXT NOT NULL,
+            withdrawn TEXT NOT NULL,   -- ids of events that it was to take back: JSON
+            taught TEXT NOT NULL DEFAULT '[]', -- ids of events, the site's word: JSON
+            done INTEGER NOT NULL DEFAULT 0, -- all that it was to do is done
+            undone_by TEXT NOT NULL DEFAULT '',
+            undone_at REAL NOT NULL DEFAULT 0 -- Unix seconds; 0 = it stands
+        )
+        """,
+        "CREATE UNIQUE INDEX decision_stands ON decision (log, campaign) WHERE undone_at = 0",
+    ),
+)
+SHARED: Final = SqliteFileKind(
+    format=SqliteFormat(APPLICATION_ID, MIGRATIONS, "a file of cases"),
+    absent="nobody has decided a campaign yet",
+    left="; what was decided stays in force, and can't be taken back by it",
+    each=DURABLE,
+)
