@@ -7,6 +7,7 @@ nothing.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
@@ -57,6 +58,10 @@ class ConfiguredSite:
             self._beside,
         )
         return derived
+
+    def as_owner(self) -> AbstractContextManager[None]:
+        """Within, files of the state folder are opened as their owner: that is who we are."""
+        return nullcontext()
 
     @property
     def loaded(self) -> LoadedSettings:

@@ -249,6 +249,11 @@ class MoveStore(SharedSqliteFile):
         """Return all moves of a message, in the order in which they were decided."""
         return self._moves("WHERE message = ? ORDER BY id", message)
 
+    def of_all(self, messages: Sequence[int]) -> list[Move]:
+        """Return all moves of some messages, in the order in which they were decided."""
+        marks = ", ".join("?" * len(messages))
+        return self._moves(f"WHERE message IN ({marks}) ORDER BY id", *messages)
+
     def get(self, id_: int) -> Move | None:
         """Return a move; None when there is none, or no longer."""
         return next(iter(self._moves("WHERE id = ?", id_)), None)

@@ -9,7 +9,6 @@ import click
 from rich.table import Table
 
 from oborona.cli.context import CliContext, pass_cli_context
-from oborona.cli.duration import shown_utc
 from oborona.cli.label_store import store
 from oborona.cli.model.final import final
 from oborona.cli.model.rebuild import anew, rollback, unlearn
@@ -18,6 +17,7 @@ from oborona.cli.model.train import train_
 from oborona.cli.model.transfer import export, import_
 from oborona.cli.output import echo_json
 from oborona.cli.terminal import Terminal, plain
+from oborona.desk.moment import shown_utc
 from oborona.feedback.label import StoredLabel
 
 # `oborona model words`: what people said, of which message, and what became of it.

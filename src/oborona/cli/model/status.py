@@ -13,12 +13,12 @@ from rich.table import Table
 
 from oborona import state_files
 from oborona.cli.context import CliContext, pass_cli_context
-from oborona.cli.duration import shown_utc
 from oborona.cli.label_store import store
 from oborona.cli.output import echo, echo_json
 from oborona.cli.terminal import Terminal, plain
 from oborona.daemon.trainer.process import WAITING
 from oborona.daemon.trainer.trainer import CHANGED, LEARNED, WORDS
+from oborona.desk.moment import shown_utc
 from oborona.errors import StoreError
 from oborona.feedback import snapshots
 from oborona.feedback.label import LabelKind, LabelSource

@@ -1,0 +1,1 @@
+"""Asks: what the desk tells, a module a subject."""
