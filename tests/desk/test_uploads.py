@@ -91,7 +91,7 @@ def test_every_question_to_the_dns_is_told(tmp_path: Path, zones: Zones) -> None
 def test_an_envelope_that_is_none_is_told(
     tmp_path: Path, ask: Callable[..., Any], more: dict[str, Any]
 ) -> None:
-    with pytest.raises(CallError, match="is no IP address|holds blanks"):
+    with pytest.raises(CallError, match=r"is no IP address|holds blanks"):
         ask(make_site(tmp_path), TERMINAL, upload(**more))
 
 

@@ -12,7 +12,7 @@ from oborona.cli.context import CliContext, pass_cli_context
 from oborona.cli.envelope import pass_envelope
 from oborona.cli.mailboxes import messages
 from oborona.cli.terminal import Terminal
-from oborona.desk.messages.authenticating import AuthMethod, AuthReport, authenticate
+from oborona.desk.messages.authentication_report import AuthMethod, AuthReport, authenticate
 from oborona.dns import DnsOutcome
 from oborona.policy.headers import RESULTS_NAME
 from oborona.policy.text import quoted

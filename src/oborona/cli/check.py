@@ -16,7 +16,7 @@ from oborona.cli.envelope import asks_dns, pass_envelope
 from oborona.cli.mailboxes import UnreadableMail, messages
 from oborona.cli.output import echo
 from oborona.cli.terminal import Terminal
-from oborona.desk.messages.scanned import scanned_message
+from oborona.desk.messages.scan_verdict import scanned_message
 from oborona.policy.headers import reason
 from oborona.policy.scan import Scan, scan
 from oborona.types import Envelope

@@ -24,7 +24,7 @@ from oborona.daemon.reader.picture_queue import (
     pool_plans,
 )
 from oborona.daemon.reader.wire import PictureOutcome, ReaderTask
-from oborona.desk.messages.dissecting import DissectingTools, dissect_message
+from oborona.desk.messages.message_dissection import DissectingTools, dissect_message
 from oborona.policy.ports import Pictures
 from oborona.types import Envelope
 

@@ -9,7 +9,7 @@ Refusals at connect, MAIL FROM or RCPT TO are found between the messages: of tho
 together the newest that matches.  A condition that no refusal can meet (of subject, Message-ID, a
 list, a size, a verdict that lets in) leaves them unread.
 
-Who may see some recipients alone (`journal.narrowing`) finds rows that have one of these, and of
+Who may see some recipients alone (`journal.recipient_scope`) finds rows that have one of these, and of
 these the recipients that they may see; refusals each for itself, for how many there were with one
 tells of others.
 """
@@ -29,8 +29,8 @@ import msgspec
 
 from oborona import ident, sqlite_file, state_files
 from oborona.journal import schema
-from oborona.journal.narrowing import NOBODY, Covers, mask_hits, narrow_column
 from oborona.journal.query import JournalQuery, QueryField
+from oborona.journal.recipient_scope import NOBODY, Covers, mask_hits, narrow_column
 from oborona.journal.refusal import COLLAPSE_S, Told
 from oborona.journal.search_condition import add_functions, condition
 from oborona.journal.texts import from_json, unpack_text

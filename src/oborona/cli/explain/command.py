@@ -27,7 +27,7 @@ from oborona.cli.terminal import PIPED, Terminal
 from oborona.desk.messages.explanation import VerdictExplanation
 from oborona.desk.messages.lookup import envelope_then, explain_journaled, look_up
 from oborona.desk.messages.refusal import RefusalExplanation, explain_refusal
-from oborona.desk.messages.scanned import explain_scan
+from oborona.desk.messages.scan_verdict import explain_scan
 from oborona.desk.messages.search import open_search
 from oborona.ident import from_text
 from oborona.journal.entry import JournalEntry

@@ -14,12 +14,12 @@ import msgspec
 from msgspec import Meta
 
 from oborona.desk.call import CallError, NotAllowedError, ask
-from oborona.desk.messages.authenticating import AuthReport, authenticate
-from oborona.desk.messages.dissecting import DissectingTools, dissect_message
+from oborona.desk.messages.authentication_report import AuthReport, authenticate
 from oborona.desk.messages.envelope import read_ip, read_mailbox
 from oborona.desk.messages.explanation import VerdictExplanation
+from oborona.desk.messages.message_dissection import DissectingTools, dissect_message
 from oborona.desk.messages.proof import MessageProof, proof_of
-from oborona.desk.messages.scanned import ScannedMessage, explain_scan, scanned_message
+from oborona.desk.messages.scan_verdict import ScannedMessage, explain_scan, scanned_message
 from oborona.desk.messages.unicode_text import encodable
 from oborona.desk.site import Site
 from oborona.message.dissection import Dissection

@@ -23,7 +23,7 @@ from oborona.recheck.rejudgement import envelope_of
 from oborona.types import Client, Envelope
 
 
-class JournaledMessage(NamedTuple):
+class FoundEntry(NamedTuple):
     """What the journal has of a message."""
 
     entry: JournalEntry
@@ -34,7 +34,7 @@ class JournaledMessage(NamedTuple):
 
 async def look_up(
     site: Site, ident: int | None, queue_id: str = "", scope: Scope | None = None
-) -> JournaledMessage | RecordedRefusal | None:
+) -> FoundEntry | RecordedRefusal | None:
     """Return what the journal has; None where it has nothing within a scope.
 
     Args:
@@ -52,7 +52,7 @@ async def look_up(
             if scope.whole or any(map(scope.covers, entry.recipients)):
                 asks = (await journal.policies()).get(entry.policy_version)
                 late, copies = await _what_followed(site, journal, entry)
-                return JournaledMessage(entry, late, asks, copies)
+                return FoundEntry(entry, late, asks, copies)
         refusal = None if ident is None else await journal.refusal(ident)
     if refusal is None or scope.whole or any(map(scope.covers, refusal.refusal.recipients)):
         return refusal
@@ -85,7 +85,7 @@ async def _entries(
                 yield entry
 
 
-async def explain_journaled(site: Site, message: JournaledMessage) -> VerdictExplanation:
+async def explain_journaled(site: Site, message: FoundEntry) -> VerdictExplanation:
     """Return why a message was judged as it was, what would be said of it now, and what people and
     the second look did about it.
     """

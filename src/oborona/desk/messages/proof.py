@@ -27,7 +27,7 @@ class MessageProof(msgspec.Struct, frozen=True, kw_only=True):
     proved: str  # author or sender; empty = nobody
 
 
-class NamedEntity(msgspec.Struct, frozen=True, kw_only=True):
+class ReputedEntity(msgspec.Struct, frozen=True, kw_only=True):
     """Somebody or something whose reputation can be asked for."""
 
     kind: str  # author, sender, client, domain, login, link, list
@@ -53,7 +53,7 @@ def proof_of(side: VerdictSide | None) -> MessageProof | None:
     )
 
 
-def entities_of(explanation: VerdictExplanation) -> tuple[NamedEntity, ...]:
+def entities_of(explanation: VerdictExplanation) -> tuple[ReputedEntity, ...]:
     """Return who and what a message names, most telling first."""
     side = explanation.then or explanation.now
     facts: dict[str, Any] = {} if side is None else side.facts
@@ -68,7 +68,7 @@ def entities_of(explanation: VerdictExplanation) -> tuple[NamedEntity, ...]:
     links = facts.get("links.domains")
     named += [("link", one) for one in (links if isinstance(links, list) else ())[:MOST_DOMAINS]]
     return tuple(
-        NamedEntity(kind=kind, name=name)
+        ReputedEntity(kind=kind, name=name)
         for kind, name in dict.fromkeys(named)
         if isinstance(name, str) and name
     )

@@ -11,9 +11,9 @@ import msgspec
 
 from oborona.desk.call import CallError, NotFoundError
 from oborona.desk.messages.explanation import VerdictExplanation
-from oborona.desk.messages.lookup import JournaledMessage, explain_journaled, look_up
-from oborona.desk.messages.narrowed import ExplanationNarrowing, narrow_refusal
-from oborona.desk.messages.proof import MessageProof, NamedEntity, entities_of, proof_of
+from oborona.desk.messages.explanation_scope import ExplanationNarrowing, narrow_refusal
+from oborona.desk.messages.lookup import FoundEntry, explain_journaled, look_up
+from oborona.desk.messages.proof import MessageProof, ReputedEntity, entities_of, proof_of
 from oborona.desk.messages.refusal import RefusalExplanation, explain_refusal
 from oborona.desk.messages.search import (
     FoundMessage,
@@ -56,7 +56,7 @@ class MessageExplanation(msgspec.Struct, frozen=True, kw_only=True):
     message: VerdictExplanation | None = None
     refusal: RefusalExplanation | None = None
     proof: MessageProof | None = None
-    who: tuple[NamedEntity, ...] = ()
+    who: tuple[ReputedEntity, ...] = ()
     copies: tuple[CopyPlace, ...] = ()
     candidates: tuple[FoundMessage, ...] = ()
     reached: str = ""
@@ -65,7 +65,7 @@ class MessageExplanation(msgspec.Struct, frozen=True, kw_only=True):
 class MeantMessages(msgspec.Struct, frozen=True, kw_only=True):
     """What a caller's words may mean: one, or several."""
 
-    one: JournaledMessage | RecordedRefusal | None = None
+    one: FoundEntry | RecordedRefusal | None = None
     several: tuple[FoundMessage, ...] = ()
     reached: str = ""
 

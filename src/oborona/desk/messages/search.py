@@ -13,7 +13,6 @@ from oborona.desk.configured_site import ConfiguredSite
 from oborona.errors import StoreError
 from oborona.feedback.events.log import EventLog
 from oborona.ident import from_text
-from oborona.journal.narrowing import Covers
 from oborona.journal.query import (
     MOST_TERMS,
     BadQuery,
@@ -24,6 +23,7 @@ from oborona.journal.query import (
     parse_moment,
     parse_query,
 )
+from oborona.journal.recipient_scope import Covers
 from oborona.journal.refusal import Told
 from oborona.journal.search import JournalSearch, SearchHit
 from oborona.people.caller import Scope

@@ -13,7 +13,7 @@ import msgspec
 
 from oborona import state_files
 from oborona.desk.configured_site import ConfiguredSite
-from oborona.desk.messages.lookup import JournaledMessage
+from oborona.desk.messages.lookup import FoundEntry
 from oborona.desk.messages.reference import find_meant
 from oborona.desk.messages.search import FoundMessage, open_search
 from oborona.desk.site import Site
@@ -22,8 +22,8 @@ from oborona.feedback.events.log import EventLog
 from oborona.feedback.events.model import StoredEvent
 from oborona.ident import to_text
 from oborona.journal.entry import JournalEntry
-from oborona.journal.narrowing import mask_words
 from oborona.journal.query import JournalQuery, QueryField, QueryTerm
+from oborona.journal.recipient_scope import mask_words
 from oborona.journal.refusal import RecordedRefusal, Refusal
 from oborona.journal.search import SearchHit
 from oborona.message.sender_pieces import client_network
@@ -174,7 +174,7 @@ def _refusal(recorded: RecordedRefusal, scope: Scope) -> StoryEvent:
     )
 
 
-def _judged(message: JournaledMessage, scope: Scope) -> Iterator[StoryEvent]:
+def _judged(message: FoundEntry, scope: Scope) -> Iterator[StoryEvent]:
     entry, late = message.entry, message.late
     yield StoryEvent(
         time=entry.time,

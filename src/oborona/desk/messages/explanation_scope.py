@@ -9,7 +9,7 @@ import msgspec
 
 from oborona.desk.messages.explanation import ExplanationChange, VerdictExplanation, VerdictSide
 from oborona.desk.messages.refusal import RefusalExplanation
-from oborona.journal.narrowing import HIDDEN, addresses_in, mask_hits, mask_words
+from oborona.journal.recipient_scope import HIDDEN, addresses_in, mask_hits, mask_words
 from oborona.people.caller import Scope
 from oborona.types import Finding
 
