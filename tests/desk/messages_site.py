@@ -123,15 +123,17 @@ def say(site: Site, entry: JournalEntry, *persons: str) -> None:
         log.add(events, now=entry.time + 61)
 
 
-def move(site: Site, entry: JournalEntry, *recipients: str, undo: bool = False) -> None:
-    """Have copies of a message moved to the inbox, and back."""
+def move(
+    site: Site, entry: JournalEntry, *recipients: str, to: str = "INBOX", undo: bool = False
+) -> None:
+    """Have copies of a message moved, and asked back."""
     with MoveStore(site.state / state_files.MOVES) as moves:
         decisions = [
             MoveDecision(
                 message=entry.id,
                 recipient=recipient,
-                source="Junk",
-                target="INBOX",
+                source="Junk" if to == "INBOX" else "INBOX",
+                target=to,
                 why=f"MASS_TEXT: of {recipient}",
                 score=62,
                 line=100,

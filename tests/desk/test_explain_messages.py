@@ -13,7 +13,7 @@ import pytest
 from oborona import state_files
 from oborona.desk.asks.messages import ReferenceQuestion, explain_message, tell_message_story
 from oborona.desk.call import CallError, NotFoundError
-from oborona.desk.messages.story import StoryKind
+from oborona.desk.messages.story_event import StoryKind
 from oborona.desk.site import Site
 from oborona.errors import StoreError
 from oborona.ident import to_text

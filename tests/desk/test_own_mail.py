@@ -24,6 +24,7 @@ from oborona.ident import to_text
 from oborona.journal.entry import CopyDelivery
 from oborona.journal.refusal import Told
 from oborona.people.rights import Role
+from oborona.recheck.moves import MoveState, MoveStore
 from oborona.types import Action, RuleHit, Stage
 from tests.desk.messages_site import (
     DAN,
@@ -96,6 +97,24 @@ def test_a_reader_sees_fates_and_words_and_no_rule_score_or_list(tmp_path: Path)
     text = msgspec.json.encode(answer).decode()
     for word in (DAN, EVE, "MASS_TEXT", "TRAPPED", "OTHER", "ZEN", "score", "seen by", "rules"):
         assert word not in text
+
+
+def test_what_was_let_in_and_moved_to_junk_later_is_in_junk(tmp_path: Path) -> None:
+    site = make_site(tmp_path)
+    later, back, others = (
+        entry_of(ago_s=900 - n, recipients=(JOE, DAN), verdict=Action.ACCEPT) for n in range(3)
+    )
+    fill(site, later, back, others)
+    move(site, later, JOE, to="Junk")
+    move(site, back, JOE, to="Junk", undo=True)
+    with MoveStore(site.state / state_files.MOVES) as moves:
+        (due,) = moves.due(time.time(), 9, back=True)
+        moves.issue([due.id], now=time.time())
+        moves.settle(due.id, MoveState.DONE, now=time.time())
+    move(site, others, DAN, to="Junk")
+    (message,) = list_own_mail(site, READER, mine()).messages
+    assert (message.id, message.fate, message.where) == (to_text(later.id), "junk", "Junk")
+    assert list_own_mail(site, READER, mine(older=to_text(later.id))).messages == ()
 
 
 def test_pages_follow_each_other(tmp_path: Path) -> None:

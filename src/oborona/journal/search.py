@@ -9,9 +9,9 @@ Refusals at connect, MAIL FROM or RCPT TO are found between the messages: of tho
 together the newest that matches.  A condition that no refusal can meet (of subject, Message-ID, a
 list, a size, a verdict that lets in) leaves them unread.
 
-Who may see some recipients alone (`journal.recipient_scope`) finds rows that have one of these, and of
-these the recipients that they may see; refusals each for itself, for how many there were with one
-tells of others.
+Who may see some recipients alone (`journal.recipient_scope`) finds rows that have one of these, and
+of these the recipients that they may see; refusals each for itself, for how many there were with
+one tells of others.
 """
 
 from __future__ import annotations

@@ -20,7 +20,8 @@ from oborona.desk.messages.search import (
     rows_of,
     within_scope,
 )
-from oborona.desk.messages.story import MessageStory, tell_story
+from oborona.desk.messages.story import tell_story
+from oborona.desk.messages.story_event import MessageStory
 from oborona.desk.messages.unicode_text import encodable
 from oborona.desk.site import Site
 from oborona.ident import to_text

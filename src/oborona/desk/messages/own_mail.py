@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from enum import StrEnum
+from typing import Final
 
 import msgspec
 
@@ -13,22 +14,24 @@ from oborona.desk.call import CallError, NotFoundError
 from oborona.desk.messages.reader_words import because
 from oborona.desk.messages.search import FoundMessage, rows_of
 from oborona.desk.site import Site
-from oborona.errors import PolicyError
-from oborona.ident import from_text, to_text
+from oborona.errors import PolicyError, StoreError
+from oborona.ident import HIGHEST, from_text, to_text
 from oborona.journal.entry import CopyDelivery
 from oborona.journal.queries import JournalReader
 from oborona.journal.query import JournalQuery, QueryField, QueryTerm, parse_id
 from oborona.journal.search import JournalSearch, SearchHit
 from oborona.people.caller import Scope
 from oborona.policy.load import Policy
-from oborona.recheck.moves import MoveState
+from oborona.recheck.moves import MoveState, MoveStore
 from oborona.types import Action
+
+INBOX: Final = "INBOX"  # as IMAP names it, in any case
 
 
 class OwnMailFate(StrEnum):
     """What became of a message."""
 
-    JUNK = "junk"
+    JUNK = "junk"  # at once, or moved there later
     MOVED = "moved"  # into Junk, and elsewhere since
     REFUSED = "refused"
     DEFERRED = "deferred"  # its mail server was asked to come again
@@ -137,10 +140,30 @@ def _kept_away(
             left_s = max(0.0, ends - time.monotonic())
             found |= {hit.id: hit for hit in journal.find(query, limit, within_s=left_s)}
             reached = max(reached, journal.reached or 0)
+        for number in _moved(site, own, since, limit, before):
+            named = JournalQuery(
+                terms=(QueryTerm(QueryField.ID, to_text(number)),), since=since, before=before
+            )
+            found |= {hit.id: hit for hit in journal.find(named, 1)}
     # below the highest place that a search came to, others may have been missed
     known = (hit for name, hit in found.items() if name >= to_text(reached))
     hits = sorted(known, key=lambda hit: hit.id, reverse=True)[:limit]
     return hits, to_text(reached) if reached and len(hits) < limit else ""
+
+
+def _moved(site: Site, own: Scope, since: float, limit: int, before: int | None) -> list[int]:
+    """Return messages that may have been let in, and moved since."""
+    path = site.state / state_files.MOVES
+    if not path.exists():
+        return []
+    try:
+        with MoveStore(path, make=False) as store:
+            return store.moved_for(
+                sorted(own.addresses), since=since, before=before or HIGHEST, most=limit
+            )
+    except StoreError as error:
+        site.notice(f"{error}; what was moved is not told")
+        return []
 
 
 async def _copies(site: Site, hits: list[SearchHit], own: Scope) -> dict[str, list[CopyDelivery]]:
@@ -170,11 +193,16 @@ def _message(
     if copies and not any(copy.spam for copy in copies):
         return None
     moves = [move for move in row.moves if move.state == MoveState.DONE and not move.back]
+    out = [move for move in moves if move.target.upper() == INBOX]
     fate = OwnMailFate.REFUSED
     if hit.verdict is Action.TEMPFAIL:
         fate = OwnMailFate.DEFERRED
     elif hit.verdict is Action.SPAM:
-        fate = OwnMailFate.MOVED if moves else OwnMailFate.JUNK
+        fate = OwnMailFate.MOVED if out else OwnMailFate.JUNK
+    elif hit.verdict is Action.ACCEPT:
+        if out or not moves:
+            return None
+        fate = OwnMailFate.JUNK
     return OwnMessage(
         id=row.id,
         time=row.time,
