@@ -32,7 +32,7 @@ from oborona.journal import schema
 from oborona.journal.query import JournalQuery, QueryField
 from oborona.journal.recipient_scope import NOBODY, Covers, mask_hits, narrow_column
 from oborona.journal.refusal import COLLAPSE_S, Told
-from oborona.journal.search_condition import add_functions, condition
+from oborona.journal.search_condition import Condition, add_functions, condition
 from oborona.journal.texts import from_json, unpack_text
 from oborona.journal.words.reader import JournalStretch, SearchReader
 from oborona.types import Action, RuleHit, RuleMode, Stage
@@ -50,11 +50,12 @@ _REFUSALS: Final = (
     "(SELECT *, NULL AS message_id, NULL AS message_key, '' AS header_from, '' AS subject, "
     "0 AS size FROM refusal) AS r"
 )
-_SEEN: Final = COLUMNS.replace("recipients", "seen(recipients) AS recipients")
+_SEEN: Final = COLUMNS.replace("recipients", "seen(recipients) AS recipients, recipients AS named")
 _SEEN_MESSAGES: Final = f"(SELECT {_SEEN}, message_key FROM verdict) AS verdict"  # noqa: S608 - names of ours
 _SEEN_REFUSALS: Final = (
     "(SELECT id, time, verdict, score, line, decided_by, queue_id, client_ip, helo, sender, login, "
-    "rules, head, stage, told, network, seen(recipients) AS recipients, NULL AS message_id, "
+    "rules, head, stage, told, network, seen(recipients) AS recipients, recipients AS named, "
+    "NULL AS message_id, "
     "NULL AS message_key, '' AS header_from, '' AS subject, 0 AS size FROM refusal) AS r"
 )
 _SEEN_COLUMNS: Final = f"{COLUMNS}, head, stage, told, '', 1, time"
@@ -184,7 +185,8 @@ class JournalSearch:
         where, values = condition(query)
         table = "verdict"
         if self._covers is not None:
-            table, where = _SEEN_MESSAGES, f"{where} AND recipients <> '{NOBODY}'"
+            table = _SEEN_MESSAGES
+            where, values = _seen(query, where, values)
         sql = f"SELECT {COLUMNS} FROM {table} WHERE {where} AND id > ? AND id <= ? ORDER BY id DESC"  # noqa: S608 - made of names of ours
         number = 0
         try:
@@ -240,7 +242,7 @@ class JournalSearch:
         columns, table = _REFUSAL_COLUMNS, _REFUSALS
         if narrow:
             columns, table = _SEEN_COLUMNS, _SEEN_REFUSALS
-            where += f" AND recipients <> '{NOBODY}'"
+            where, values = _seen(query, where, values)
         elif query.since is not None:  # of those that began before, more may have come since
             first = ident.first_id_at(query.since - COLLAPSE_S) - 1
             where += f" AND {_LAST} >= ?"
@@ -285,6 +287,17 @@ class JournalSearch:
         except sqlite_file.ERRORS as error:
             raise schema.classify_error(error, self._path) from error
         return None if row is None else float(row[0])
+
+
+def _seen(query: JournalQuery, where: str, values: list[object]) -> Condition:
+    """Return a condition on rows with recipients that may be seen.
+
+    Whoever is asked for must be named at all: that is asked first, for it calls nobody back.
+    """
+    to = tuple(term for term in query.terms if term.field is QueryField.TO and not term.negated)
+    near, first = condition(JournalQuery(terms=to))
+    near = near.replace("recipients", "named")
+    return f"{near} AND {where} AND recipients <> '{NOBODY}'", [*first, *values]
 
 
 def _range(query: JournalQuery) -> tuple[int, int]:
