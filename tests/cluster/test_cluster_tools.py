@@ -13,7 +13,6 @@ import pytest
 from click.testing import CliRunner, Result
 
 from oborona.cli import main
-from oborona.cli.shingle import name_of
 from oborona.counters.cluster.layout import SLOT_OF_TAG, SLOTS, tag_of
 from oborona.counters.cluster.reader import ClusterReader
 from oborona.counters.cluster.sender import ClusterWriter
@@ -21,6 +20,7 @@ from oborona.counters.cluster.store import ClusterCounters
 from oborona.counters.cluster.wire import ClusterAccess
 from oborona.counters.record import key_of
 from oborona.errors import StorePartial
+from oborona.message.shingle_name import name_of
 from oborona.message.shingles import ShingleType
 from oborona.types import Amounts, CountedPieces, CounterPrefix, Metric, Shingle, Window
 from tests.peers.ports import free_port

@@ -19,6 +19,7 @@ from oborona.cli.context import SHIPPED
 from oborona.daemon.state import prepare_state
 from oborona.desk import calls
 from oborona.desk.call import CALLS
+from oborona.desk.configured_site import SiteSource
 from oborona.desk.site import Site
 from oborona.feedback.events.log import EventLog
 from oborona.feedback.events.model import EventChannel, EventKind, FeedbackEvent
@@ -61,7 +62,7 @@ class SpokenSite:
         self.lunch, self.lottery = journal(self.state, rules, [LUNCH, LOTTERY])
         self.notices: list[str] = []
         overrides = {"paths.state": str(self.state), "paths.policy": str(rules)}
-        self.site = Site(SHIPPED, overrides, self.notices.append)
+        self.site = Site(SiteSource(SHIPPED, overrides), self.notices.append)
 
     def say(
         self, ident: str, person: str, kind: EventKind, *, raw: bytes = b"", decided: bool = True

@@ -6,7 +6,6 @@ import asyncio
 import os
 import time
 from pathlib import Path
-from typing import Any
 
 import click
 import msgspec
@@ -17,7 +16,7 @@ from oborona.cli.envelope import asks_dns, pass_envelope
 from oborona.cli.mailboxes import UnreadableMail, messages
 from oborona.cli.output import echo
 from oborona.cli.terminal import Terminal
-from oborona.message.shingles import ShingleType
+from oborona.desk.messages.scan_verdict import scanned_message
 from oborona.policy.headers import reason
 from oborona.policy.scan import Scan, scan
 from oborona.types import Envelope
@@ -62,35 +61,13 @@ async def _check(
                             source.raw, envelope, site, policy, inquire(), now=time.time()
                         )
                         if as_json:
-                            echo(msgspec.json.encode(as_object(source.name, result)))
+                            echo(msgspec.json.encode(scanned_message(source.name, result)))
                         else:
                             show(console, source.name, result)
                 except UnreadableMail as error:
                     click.echo(f"oborona: {error}", err=True)
                     unread = True
     return unread
-
-
-def as_object(name: str, result: Scan) -> dict[str, Any]:
-    """Return a scan as `--json` shows it."""
-    verdict = result.verdict
-    return {
-        "file": name,
-        "verdict": verdict.action,
-        "score": float(verdict.score),  # a sum of no scores is the whole number 0
-        "line": verdict.line,
-        "decided_by": verdict.decided_by,
-        "findings": verdict.findings,
-        "rules": verdict.rules,
-        "shingles": [
-            {
-                "type": shingle.type,
-                "name": ShingleType(shingle.type).name.lower(),
-                "hash": f"{shingle.hash:016x}",
-            }
-            for shingle in result.pieces.shingles
-        ],
-    }
 
 
 def show(console: Terminal, name: str, result: Scan) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from datetime import UTC, datetime
 
 import click
 
@@ -25,11 +24,6 @@ class DurationParam(click.ParamType[float]):
         if span is None:
             self.fail(f"{value!r}: write a number with s, m, h, d or w, such as 2h", param, ctx)
         return span
-
-
-def shown_utc(at: float) -> str:
-    """Return a time as ISO 8601 has it, UTC, to the second."""
-    return datetime.fromtimestamp(at, UTC).isoformat(sep=" ", timespec="seconds")
 
 
 def shown_time(at: float) -> str:

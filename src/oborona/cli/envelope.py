@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from functools import wraps
-from ipaddress import ip_address
-from typing import Any, Final
+from typing import Any
 
 import click
 
+from oborona.desk.messages.envelope import read_ip, read_mailbox
 from oborona.types import Client, Envelope
-
-_UNFIT: Final = re.compile(r"[\s\x00-\x1f\x7f-\x9f]")  # no mail server lets these into an address
-
 
 asks_dns = click.option(
     "--dns",
@@ -63,16 +59,17 @@ def pass_envelope(command: Callable[..., None]) -> Callable[..., None]:
 def _ip(_: click.Context, __: click.Parameter, text: str) -> str:
     """The address as mail servers write it; empty is none."""
     try:
-        return str(ip_address(text)) if text else ""
-    except ValueError:
-        raise click.BadParameter(f"{text!r} is no IP address") from None
+        return read_ip(text)
+    except ValueError as error:
+        raise click.BadParameter(str(error)) from None
 
 
 def _mailbox(_: click.Context, __: click.Parameter, text: str) -> str:
     """The address without <>; empty is the sender of a bounce."""
-    if _UNFIT.search(text):
-        raise click.BadParameter(f"{text!r} holds blanks or control characters")
-    return text.removeprefix("<").removesuffix(">")
+    try:
+        return read_mailbox(text)
+    except ValueError as error:
+        raise click.BadParameter(str(error)) from None
 
 
 def _mailboxes(

@@ -12,22 +12,16 @@ from typing import Final
 import click
 import msgspec
 
-from oborona import state_files
 from oborona.cli.context import CliContext, pass_cli_context
 from oborona.cli.duration import DurationParam
 from oborona.cli.output import echo, echo_json
 from oborona.cli.terminal import plain
+from oborona.desk.messages.search import open_search, read_query
 from oborona.ident import time_of_id, to_text
-from oborona.journal.query import (
-    BadQuery,
-    JournalQuery,
-    QueryField,
-    parse_id,
-    parse_moment,
-    parse_query,
-)
+from oborona.journal.query import BadQuery, JournalQuery, QueryField, parse_id
 from oborona.journal.refusal import Told
 from oborona.journal.search import JournalSearch, SearchHit
+from oborona.people.caller import Scope
 from oborona.types import Action
 
 LIMIT: Final = 20
@@ -105,7 +99,7 @@ def find(
     query = query_from_options(words, since, until, time.time())
     if older:
         query = msgspec.structs.replace(query, before=_id(older))
-    with JournalSearch(context.state / state_files.JOURNAL) as journal:
+    with open_search(context, Scope()) as journal:
         found = journal.find(query, limit, within_s=within or None)
         hits = list(found) if follow else found
         number = show(reversed(hits) if isinstance(hits, list) else hits, as_json=as_json)
@@ -114,7 +108,7 @@ def find(
             return
         _print_missing(journal)
         if journal.reached is not None:
-            _print_reached(journal.reached, within)
+            print_reached(journal.reached, within)
         elif not as_json and number < limit:
             _print_range(journal, query, number)
     if not number:
@@ -128,14 +122,9 @@ def query_from_options(words: Sequence[str], since: str, until: str, now: float)
         click.UsageError: it can't be asked.
     """
     try:
-        query = parse_query(" ".join(words), now)
-        if since:
-            query = msgspec.structs.replace(query, since=parse_moment(since, now))
-        if until:
-            query = msgspec.structs.replace(query, until=parse_moment(until, now, end=True))
+        return read_query(" ".join(words), since, until, now=now)
     except BadQuery as error:
         raise click.UsageError(str(error)) from None
-    return query
 
 
 def _id(text: str) -> int:
@@ -235,11 +224,11 @@ def _follow(
         return
 
 
-def _print_reached(below: int, within: float) -> None:
+def print_reached(below: int, within: float, goes_on: str = "it goes on with") -> None:
     """Say how far a search came in its time, and how it goes on."""
     when = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(time_of_id(below)))
     click.echo(
-        f"searched back to {when} in {within:g} s; it goes on with --older {to_text(below)}, or to "
+        f"searched back to {when} in {within:g} s; {goes_on} --older {to_text(below)}, or to "
         "its end with --within 0s",
         err=True,
     )

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
 
 import click
 import msgspec
 
+from oborona.desk.messages.unicode_text import escaped
 from oborona.errors import OboronaError
 
 
@@ -37,16 +37,8 @@ def echo_json(value: object) -> None:
     try:
         line = msgspec.json.encode(value)
     except UnicodeEncodeError:
-        line = msgspec.json.encode(_unicode(msgspec.to_builtins(value)))
+        line = msgspec.json.encode(escaped(msgspec.to_builtins(value)))
     echo(line)
-
-
-def _unicode(value: Any) -> Any:
-    if isinstance(value, str):
-        return value.encode("utf-8", "backslashreplace").decode()
-    if isinstance(value, dict):
-        return {_unicode(name): _unicode(member) for name, member in value.items()}
-    return [_unicode(member) for member in value] if isinstance(value, list | tuple) else value
 
 
 @contextmanager

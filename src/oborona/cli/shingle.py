@@ -67,17 +67,3 @@ def type_of(text: str) -> ShingleType:
     except (KeyError, ValueError):
         names = ", ".join(kind.name.lower() for kind in ShingleType)
         raise click.BadParameter(f"no type {text!r}; there are {names}") from None
-
-
-def type_name(number: int) -> str:
-    """Return the name of a type; the number alone for one that another version knows."""
-    return (
-        ShingleType(number).name.lower()
-        if number in ShingleType.__members__.values()
-        else str(number)
-    )
-
-
-def name_of(shingle: Shingle) -> str:
-    """Return a shingle as `shingle_of` takes it."""
-    return f"{type_name(shingle.type)}:{shingle.hash:016x}"

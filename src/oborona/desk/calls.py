@@ -20,11 +20,13 @@ import oborona.desk.asks.campaigns
 import oborona.desk.asks.events
 import oborona.desk.asks.flows
 import oborona.desk.asks.incidents
+import oborona.desk.asks.messages
 import oborona.desk.asks.models
 import oborona.desk.asks.outgoing
 import oborona.desk.asks.people
 import oborona.desk.asks.policy
 import oborona.desk.asks.recheck
+import oborona.desk.asks.uploads
 from oborona.desk.call import CALLS
 
 __all__ = ["CALLS"]

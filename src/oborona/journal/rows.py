@@ -100,7 +100,9 @@ def pack_went(went: CopyDelivery) -> CopyDeliveryRow:
 def unpack_went(row: tuple[Any, ...]) -> CopyDelivery:
     """Return what a row in the order of WENT_COLUMNS holds."""
     ident, recipient, spam, when = row
-    return CopyDelivery(id=ident, recipient=unpack_text(recipient), spam=bool(spam), time=when)
+    return CopyDelivery(
+        id=ident, recipient=unpack_text(recipient), spam=bool(spam), time=float(when)
+    )
 
 
 def pack_late(late: LateFindings) -> LateRow:
@@ -153,12 +155,12 @@ def unpack_late(row: tuple[Any, ...]) -> LateFindings:
     ) = row
     return LateFindings(
         id=ident,
-        time=when,
+        time=float(when),
         before=Action(before),
-        score_before=score_before,
+        score_before=float(score_before),
         verdict=Action(verdict),
-        score=score,
-        line=line,
+        score=float(score),
+        line=float(line),
         decided_by=decided_by,
         rules=from_json(rules, _RULES),
         findings=from_json(findings, _FINDINGS),
@@ -238,10 +240,10 @@ def unpack(
     )
     return JournalEntry(
         id=ident,
-        time=when,
+        time=float(when),
         verdict=Action(action),
-        score=score,
-        line=line,
+        score=float(score),
+        line=float(line),
         decided_by=decided_by,
         partial=bool(partial),
         policy_version=policy_version,

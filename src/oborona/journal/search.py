@@ -8,12 +8,17 @@ every message that is shown was compared with the question itself.
 Refusals at connect, MAIL FROM or RCPT TO are found between the messages: of those that are counted
 together the newest that matches.  A condition that no refusal can meet (of subject, Message-ID, a
 list, a size, a verdict that lets in) leaves them unread.
+
+Who may see some recipients alone (`journal.recipient_scope`) finds rows that have one of these, and
+of these the recipients that they may see; refusals each for itself, for how many there were with
+one tells of others.
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
+from functools import lru_cache, partial
 from heapq import merge
 from itertools import islice, takewhile
 from operator import attrgetter
@@ -25,8 +30,9 @@ import msgspec
 from oborona import ident, sqlite_file, state_files
 from oborona.journal import schema
 from oborona.journal.query import JournalQuery, QueryField
+from oborona.journal.recipient_scope import NOBODY, Covers, mask_hits, narrow_column
 from oborona.journal.refusal import COLLAPSE_S, Told
-from oborona.journal.search_condition import add_functions, condition
+from oborona.journal.search_condition import Condition, add_functions, condition
 from oborona.journal.texts import from_json, unpack_text
 from oborona.journal.words.reader import JournalStretch, SearchReader
 from oborona.types import Action, RuleHit, RuleMode, Stage
@@ -44,6 +50,15 @@ _REFUSALS: Final = (
     "(SELECT *, NULL AS message_id, NULL AS message_key, '' AS header_from, '' AS subject, "
     "0 AS size FROM refusal) AS r"
 )
+_SEEN: Final = COLUMNS.replace("recipients", "seen(recipients) AS recipients, recipients AS named")
+_SEEN_MESSAGES: Final = f"(SELECT {_SEEN}, message_key FROM verdict) AS verdict"  # noqa: S608 - names of ours
+_SEEN_REFUSALS: Final = (
+    "(SELECT id, time, verdict, score, line, decided_by, queue_id, client_ip, helo, sender, login, "
+    "rules, head, stage, told, network, seen(recipients) AS recipients, recipients AS named, "
+    "NULL AS message_id, "
+    "NULL AS message_key, '' AS header_from, '' AS subject, 0 AS size FROM refusal) AS r"
+)
+_SEEN_COLUMNS: Final = f"{COLUMNS}, head, stage, told, '', 1, time"
 _LAST: Final = "ifnull((SELECT h.last FROM refusal h WHERE h.id = r.head), time)"
 _TIMES: Final = "ifnull((SELECT h.times FROM refusal h WHERE h.id = r.head), 1)"
 _REFUSAL_COLUMNS: Final = f"{COLUMNS}, head, stage, told, network, {_TIMES}, {_LAST}"
@@ -91,16 +106,27 @@ class JournalSearch:
 
     Args:
         path: the journal; its search files lie beside it.
+        covers: whose mail may be seen; None = everybody's.
         clock: seconds, for how long a search takes.
 
     Raises:
         StoreError: there is none, or it can't be read; methods raise it too.
     """
 
-    def __init__(self, path: Path, *, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self,
+        path: Path,
+        *,
+        covers: Covers | None = None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
         self._path = path
+        self._covers = covers
         self._db = schema.open_reader(path)
         add_functions(self._db)
+        if covers is not None:
+            seen = lru_cache(maxsize=1024)(partial(narrow_column, covers=covers))
+            self._db.create_function("seen", 1, seen, deterministic=True)
         self._words = SearchReader(path.with_name(state_files.SEARCH), self._db)
         self._clock = clock
         self._reached: int | None = None
@@ -157,14 +183,18 @@ class JournalSearch:
 
     def _messages(self, query: JournalQuery, most: int, ends: float | None) -> Iterator[SearchHit]:
         where, values = condition(query)
-        sql = f"SELECT {COLUMNS} FROM verdict WHERE {where} AND id > ? AND id <= ? ORDER BY id DESC"  # noqa: S608 - made of names of ours
+        table = "verdict"
+        if self._covers is not None:
+            table = _SEEN_MESSAGES
+            where, values = _seen(query, where, values)
+        sql = f"SELECT {COLUMNS} FROM {table} WHERE {where} AND id > ? AND id <= ? ORDER BY id DESC"  # noqa: S608 - made of names of ours
         number = 0
         try:
             for stretch in self._stretches(query, ends):
                 for row in self._db.execute(sql, (*values, stretch.after, stretch.last)):
-                    entry = _search_hit(row)
-                    if entry is not None:
-                        yield entry
+                    hit = _search_hit(row)
+                    if hit is not None:
+                        yield self._masked(hit)
                         number += 1
                         if number >= most:
                             return
@@ -206,13 +236,19 @@ class JournalSearch:
     def _refusals(self, query: JournalQuery, ends: float | None) -> Iterator[SearchHit]:
         terms = tuple(term for term in query.terms if term.field is not QueryField.LIST)
         first, last = _range(query)
-        where, values = condition(msgspec.structs.replace(query, since=None, terms=terms))
-        if query.since is not None:  # of those that began before, more may have come since
+        narrow = self._covers is not None
+        since = query.since if narrow else None
+        where, values = condition(msgspec.structs.replace(query, since=since, terms=terms))
+        columns, table = _REFUSAL_COLUMNS, _REFUSALS
+        if narrow:
+            columns, table = _SEEN_COLUMNS, _SEEN_REFUSALS
+            where, values = _seen(query, where, values)
+        elif query.since is not None:  # of those that began before, more may have come since
             first = ident.first_id_at(query.since - COLLAPSE_S) - 1
             where += f" AND {_LAST} >= ?"
             values.append(query.since)
         sql = (
-            f"SELECT {_REFUSAL_COLUMNS} FROM {_REFUSALS} WHERE {where} AND id > ? AND id <= ?"  # noqa: S608 - made of names of ours
+            f"SELECT {columns} FROM {table} WHERE {where} AND id > ? AND id <= ?"  # noqa: S608 - made of names of ours
             " ORDER BY id DESC"
         )
         heads = set[str]()
@@ -220,11 +256,18 @@ class JournalSearch:
             for piece in self._pieces("refusal", JournalStretch(first, last), first, ends):
                 for row in self._db.execute(sql, (*values, piece.after, piece.last)):
                     hit = _refusal_hit(row)
-                    if hit is not None and hit.head not in heads:
+                    if hit is not None and (narrow or hit.head not in heads):
                         heads.add(hit.head)
-                        yield hit
+                        yield self._masked(hit)
         except sqlite_file.ERRORS as error:
             raise schema.classify_error(error, self._path) from error
+
+    def _masked(self, hit: SearchHit) -> SearchHit:
+        """Return a hit without what its rules say of others."""
+        if self._covers is None:
+            return hit
+        rules = mask_hits(hit.rules, self._covers, hit.sender, hit.header_from)
+        return msgspec.structs.replace(hit, rules=rules, head=hit.id if hit.head else "")
 
     def oldest_refusal(self) -> float | None:
         """Return when the oldest refusal was that the journal has; None where it has none."""
@@ -244,6 +287,17 @@ class JournalSearch:
         except sqlite_file.ERRORS as error:
             raise schema.classify_error(error, self._path) from error
         return None if row is None else float(row[0])
+
+
+def _seen(query: JournalQuery, where: str, values: list[object]) -> Condition:
+    """Return a condition on rows with recipients that may be seen.
+
+    Whoever is asked for must be named at all: that is asked first, for it calls nobody back.
+    """
+    to = tuple(term for term in query.terms if term.field is QueryField.TO and not term.negated)
+    near, first = condition(JournalQuery(terms=to))
+    near = near.replace("recipients", "named")
+    return f"{near} AND {where} AND recipients <> '{NOBODY}'", [*first, *values]
 
 
 def _range(query: JournalQuery) -> tuple[int, int]:

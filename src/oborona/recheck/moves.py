@@ -249,6 +249,30 @@ class MoveStore(SharedSqliteFile):
         """Return all moves of a message, in the order in which they were decided."""
         return self._moves("WHERE message = ? ORDER BY id", message)
 
+    def of_all(self, messages: Sequence[int]) -> list[Move]:
+        """Return all moves of some messages, in the order in which they were decided."""
+        marks = ", ".join("?" * len(messages))
+        return self._moves(f"WHERE message IN ({marks}) ORDER BY id", *messages)
+
+    def moved_for(
+        self, recipients: Sequence[str], *, since: float, before: int, most: int
+    ) -> list[int]:
+        """Return messages of which copies of some recipients were moved, the newest first.
+
+        Args:
+            recipients: as mailboxes are named, lower case.
+            since: when it was decided, Unix seconds.
+            before: id in the journal, exclusive.
+            most: so many.
+        """
+        marks = ", ".join("?" * len(recipients))
+        rows = self.rows(
+            "SELECT DISTINCT message FROM move WHERE time >= ? AND state = 'done'"  # noqa: S608 - marks alone
+            f" AND lower(recipient) IN ({marks}) AND message < ? ORDER BY message DESC LIMIT ?",
+            (since, *recipients, before, most),
+        )
+        return [row[0] for row in rows]
+
     def get(self, id_: int) -> Move | None:
         """Return a move; None when there is none, or no longer."""
         return next(iter(self._moves("WHERE id = ?", id_)), None)

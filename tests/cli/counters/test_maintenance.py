@@ -22,12 +22,13 @@ from click.testing import CliRunner, Result
 from oborona import secret, state_files
 from oborona.cli import main
 from oborona.cli.owner import as_owner_of
-from oborona.cli.shingle import name_of, shingle_of, type_of
+from oborona.cli.shingle import shingle_of, type_of
 from oborona.counters.readonly import open_reader
 from oborona.counters.store import LmdbCounters
 from oborona.counters.writer import LmdbCounterWriter
 from oborona.errors import StoreError
 from oborona.lock import hold, holder
+from oborona.message.shingle_name import name_of
 from oborona.message.shingles import ShingleType
 from oborona.policy.fact_table import NAMES as RULE_NAMES
 from oborona.types import Amounts, CountedPieces, CounterPrefix, Metric, Shingle, Window

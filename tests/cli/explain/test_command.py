@@ -236,3 +236,17 @@ def test_an_allow_that_comes_later_and_would_not_count_is_told_of_now(
     )
     assert f"list {told}" in shown
     assert shown.count("not counted") == 1, "of now alone"
+
+
+def test_a_search_ends_in_time_and_says_where_it_goes_on(
+    site: tuple[Path, Path, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    state, folder, _ = site
+    journal(state, folder, [letter(9, "At noon?")], ago_s=1200)
+    monkeypatch.setattr("oborona.journal.search.FIRST_ROWS", 1)
+    told = run(state, folder, "explain", "subject:nothing", "--within", "1ms", status=2)
+    assert "write a number with" in told.stderr
+    monkeypatch.setattr("oborona.cli.explain.command.DurationParam.convert", lambda *_: 1e-9)
+    told = run(state, folder, "explain", "subject:nothing", "--within", "1s", status=1)
+    assert "oborona find goes on with --older" in told.stderr
+    assert "no message or refusal" not in told.stderr

@@ -21,7 +21,6 @@ from oborona.cli.doctor import pins
 from oborona.cli.doctor.report import CheckReport, CheckState
 from oborona.cli.reputation import forgive
 from oborona.cli.reputation.entity import KINDS, REACHING, EntityName, entity_named
-from oborona.cli.shingle import name_of
 from oborona.counters.write_only import WriteOnlyCounters
 from oborona.errors import StoreFull
 from oborona.feedback.effect_outbox import CountedEffect, EffectOutbox, EffectRequest, forgiven_mark
@@ -29,6 +28,7 @@ from oborona.feedback.label_store import LabelStore as WordStore
 from oborona.ident import from_text
 from oborona.journal.evidence import VerdictEvidence
 from oborona.message.parse import parse
+from oborona.message.shingle_name import name_of
 from oborona.message.shingles import Hasher, ShingleType, envelope_shingles, shingles
 from oborona.metrics import REGISTRY
 from oborona.stores.pins.follower import PINS, STALE

@@ -16,11 +16,12 @@ from oborona.cli.counters.stats import stats
 from oborona.cli.counters.top import top
 from oborona.cli.mailboxes import messages
 from oborona.cli.output import echo
-from oborona.cli.shingle import name_of, of_service, shingle_of
+from oborona.cli.shingle import of_service, shingle_of
 from oborona.counters.cluster.reader import ClusterReader
 from oborona.counters.readonly import ReadOnlyCounters
 from oborona.counters.timeline_chart import picture
 from oborona.message.parse import parse
+from oborona.message.shingle_name import name_of
 from oborona.message.shingles import Hasher, shingles
 from oborona.policy.counts import shingles_to_read
 from oborona.stores.counters import open_readonly

@@ -12,11 +12,12 @@ from oborona.cli.context import CliContext, pass_cli_context
 from oborona.cli.counters.stats import size
 from oborona.cli.output import echo
 from oborona.cli.owner import as_owner_of
-from oborona.cli.shingle import name_of, of_service, shingle_named
+from oborona.cli.shingle import of_service, shingle_named
 from oborona.counters.compact import compact as compact_store
 from oborona.counters.verify_subprocess import verify_in_subprocess
 from oborona.errors import StoreError
 from oborona.lock import holder
+from oborona.message.shingle_name import name_of
 from oborona.stores.counters import check_is_local, open_counters, open_readonly
 from oborona.types import CounterPrefix, Metric, Shingle, Window
 

@@ -11,10 +11,10 @@ from rich.table import Table
 
 from oborona.cli.context import CliContext, pass_cli_context
 from oborona.cli.output import echo
-from oborona.cli.shingle import type_name
 from oborona.cli.terminal import Terminal
 from oborona.counters.cluster.stats import ClusterStats
 from oborona.counters.stats import StoreStats
+from oborona.message.shingle_name import type_name
 from oborona.stores.counters import store_stats
 
 

@@ -13,10 +13,11 @@ from rich.table import Table
 from oborona.cli.context import CliContext, pass_cli_context
 from oborona.cli.output import echo
 from oborona.cli.reputation.entity import KINDS
-from oborona.cli.shingle import name_of, of_service, type_name, type_of
+from oborona.cli.shingle import of_service, type_of
 from oborona.cli.terminal import Terminal
 from oborona.counters.heavy_hitters import NOTE_ROOM
 from oborona.counters.top import TOP_LIMIT
+from oborona.message.shingle_name import name_of, type_name
 from oborona.message.shingles import ShingleType
 from oborona.policy.ports import Totals
 from oborona.stores.counters import open_readonly

@@ -11,8 +11,9 @@ from rich.table import Table
 from rich.text import Text
 
 from oborona.cli.explain import feedback, moves
-from oborona.cli.explain.model import VerdictExplanation, VerdictSide
 from oborona.cli.terminal import Terminal, plain
+from oborona.desk.messages.explanation import VerdictExplanation, VerdictSide
+from oborona.desk.messages.proof import proof_of
 from oborona.policy.fact_table import TABLE
 from oborona.policy.local_list_match import NOT_COUNTED
 from oborona.session.limit_report import PASSED
@@ -137,32 +138,14 @@ def _beside_rules(console: Terminal, explanation: VerdictExplanation) -> None:
 
 
 def _authentication(console: Terminal, explanation: VerdictExplanation) -> None:
-    side = explanation.then or explanation.now
-    if side is None or "spf.result" not in side.facts:
+    proof = proof_of(explanation.then or explanation.now)
+    if proof is None:
         return
-    facts = side.facts
-    dkim = next(
-        (
-            word
-            for word in ("pass", "fail", "temperror", "permerror")
-            if word in (facts.get("dkim.results") or ())
-        ),
-        "none",
-    )
     parts = [
-        _method("spf", facts.get("spf.result"), facts.get("spf.domain")),
-        _method("dkim", dkim, " ".join(facts.get("dkim.domains") or ())),
-        _method("dmarc", facts.get("dmarc.result"), facts.get("dmarc.domain")),
-        _method("arc", facts.get("arc.result"), facts.get("arc.trusted")),
-        _method("iprev", facts.get("iprev.result"), facts.get("client.name")),
+        f"{one.method}={one.result}{f' ({one.of})' if one.of else ''}" for one in proof.methods
     ]
-    proved = facts.get("author") or facts.get("sender.proved")
-    parts.append(f"proved: {proved}" if proved else "sender not authenticated")
+    parts.append(f"proved: {proof.proved}" if proof.proved else "sender not authenticated")
     console.print(f"authentication  {plain(', '.join(parts))}", highlight=False)
-
-
-def _method(name: str, result: object, of: object) -> str:
-    return f"{name}={result or 'none'}{f' ({of})' if of else ''}"
 
 
 def _rules(console: Terminal, explanation: VerdictExplanation) -> None:

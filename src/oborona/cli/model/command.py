@@ -9,7 +9,6 @@ import click
 from rich.table import Table
 
 from oborona.cli.context import CliContext, pass_cli_context
-from oborona.cli.duration import shown_utc
 from oborona.cli.model.final import final
 from oborona.cli.model.rebuild import anew, rollback, unlearn
 from oborona.cli.model.status import history, status
@@ -19,6 +18,7 @@ from oborona.cli.output import echo_json
 from oborona.cli.terminal import Terminal, plain
 from oborona.cli.terminal_person import terminal_caller
 from oborona.desk.asks.models import LabelsQuestion, list_labels
+from oborona.desk.moment import shown_utc
 from oborona.feedback.label import StoredLabel
 
 # `oborona model words`: what people said, of which message, and what became of it.

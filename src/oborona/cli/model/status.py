@@ -10,7 +10,6 @@ import click
 from rich.table import Table
 
 from oborona.cli.context import CliContext, pass_cli_context
-from oborona.cli.duration import shown_utc
 from oborona.cli.output import echo, echo_json
 from oborona.cli.terminal import Terminal, plain
 from oborona.cli.terminal_person import terminal_caller
@@ -21,6 +20,7 @@ from oborona.desk.asks.models import (
     list_snapshots,
     show_model,
 )
+from oborona.desk.moment import shown_utc
 from oborona.feedback.label import LabelSource
 from oborona.feedback.statistics import FeedbackStatistics
 

@@ -22,8 +22,9 @@ import msgspec
 
 from oborona import domains
 from oborona.authentication.names import fqdn
-from oborona.cli.shingle import name_of, shingle_of, type_name
+from oborona.cli.shingle import shingle_of
 from oborona.message.sender_pieces import client_network
+from oborona.message.shingle_name import name_of, type_name
 from oborona.message.shingles import Hasher, ShingleType
 from oborona.message.unique_pairs import entity_recipients
 from oborona.policy.signatures import BrokenSignature, Signature, SignatureFlag, SignatureKind

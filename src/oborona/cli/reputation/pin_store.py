@@ -13,10 +13,10 @@ from oborona import secret, state_files
 from oborona.cli.context import CliContext
 from oborona.cli.owner import as_owner_of
 from oborona.cli.reputation.entity import kind_of
-from oborona.cli.shingle import name_of
 from oborona.cli.state_folder import require_state
 from oborona.counters.write_only import WriteOnlyCounters
 from oborona.errors import StoreError
+from oborona.message.shingle_name import name_of
 from oborona.message.shingles import Hasher
 from oborona.reputation.pins import Pin
 from oborona.stores.counters import open_spooled

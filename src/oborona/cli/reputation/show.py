@@ -32,8 +32,8 @@ from oborona.cli.reputation.pin_store import (
     pin_object,
     pins_for_reading,
 )
-from oborona.cli.shingle import name_of
 from oborona.cli.terminal import PIPED, Terminal, plain
+from oborona.message.shingle_name import name_of
 from oborona.message.shingles import Hasher, ShingleType
 from oborona.policy.ports import GeoIpLookup
 from oborona.reputation.address import RepIP

@@ -21,10 +21,10 @@ from oborona.cli.reputation.history import EntityRecord, Reading, entity_records
 from oborona.cli.reputation.names import NAMED, entities, of_journal
 from oborona.cli.reputation.pin_store import pins_for_reading
 from oborona.cli.reputation.show import COLOURS
-from oborona.cli.shingle import name_of
 from oborona.cli.terminal import PIPED, Terminal, plain
 from oborona.counters.heavy_hitters import NOTE_ROOM
 from oborona.counters.window import DAY_S, DAYS
+from oborona.message.shingle_name import name_of
 from oborona.message.shingles import Hasher, ShingleType
 from oborona.stores.counters import open_readonly
 from oborona.types import Metric, Shingle, Window

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
-import click
 import msgspec
 
-from oborona.cli.explain.model import CountedPiece, DecidingScores
-from oborona.cli.shingle import name_of
+from oborona.desk.messages.explanation import CountedPiece, DecidingScores
 from oborona.errors import StoreError, StorePartial
 from oborona.journal.evidence import Rows
+from oborona.message.shingle_name import name_of
 from oborona.policy.fact_table import TABLE
 from oborona.policy.facts import Facts
 from oborona.policy.load import Policy
@@ -69,20 +68,21 @@ async def rows_now(
     site: ScanSite,
     shingles: Sequence[Shingle],
     now: float,
-    prefix: CounterPrefix = CounterPrefix.IN,
+    prefix: CounterPrefix,
+    notice: Callable[[str], None],
 ) -> list[dict[str, int] | None]:
     """Return what is counted of each piece now.
 
-    What does not answer is a word on standard error.
+    What does not answer is a notice.
     """
     totals: Totals
     try:
         totals = await site.counters.read(shingles, now, prefix)
     except StorePartial as error:
-        click.echo(f"oborona: {error}; these counts may be too low", err=True)
+        notice(f"{error}; these counts may be too low")
         totals = error.totals
     except StoreError as error:
-        click.echo(f"oborona: {error}; nothing is known of counts", err=True)
+        notice(f"{error}; nothing is known of counts")
         return [None] * len(shingles)
     return [_row(row) for row in totals]
 

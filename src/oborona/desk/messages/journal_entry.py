@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
-import click
-
-from oborona.cli.duration import shown_utc
-from oborona.cli.explain.contributions import final_parts, shipped_parts
-from oborona.cli.explain.elements import (
+from oborona.desk.messages.contributions import final_parts, shipped_parts
+from oborona.desk.messages.elements import (
     by_name,
     lines_of,
     opinion_of,
@@ -17,7 +14,8 @@ from oborona.cli.explain.elements import (
     rows_now,
     rows_then,
 )
-from oborona.cli.explain.model import VerdictExplanation, VerdictSide, changes, side_of
+from oborona.desk.messages.explanation import VerdictExplanation, VerdictSide, changes, side_of
+from oborona.desk.moment import shown_utc
 from oborona.ident import to_text
 from oborona.journal.entry import JournalEntry, LateFindings
 from oborona.policy.load import Policy
@@ -35,6 +33,7 @@ async def explain_entry(
     asked: Mapping[str, str] | None,
     policy: Policy,
     site: ScanSite,
+    notice: Callable[[str], None],
 ) -> VerdictExplanation:
     """Return why an entry is what it is, and what the policy of now would say with the counts of
     now.
@@ -45,6 +44,7 @@ async def explain_entry(
         asked: what each rule asked then (`recheck.asks`); None = not known.
         policy: in force.
         site: whose counters are read, and whose final model is asked.
+        notice: gets what could not be read.
     """
     now = time.time()
     pieces = pieces_of(entry, late)
@@ -52,7 +52,7 @@ async def explain_entry(
     if before is not None:
         after, faults = await facts_now(before, pieces, policy, site, now)
         for fault in faults:
-            click.echo(f"oborona: {fault}", err=True)
+            notice(str(fault))
     rejudged = None if after is None else Rejudger(policy, site.final).judge(entry, asked, after)
     then = _then(entry, policy)
     side = None
@@ -85,7 +85,7 @@ async def explain_entry(
         counts=piece_counts(
             pieces,
             rows_then(entry.kept.counts if entry.kept else (), pieces),
-            await rows_now(site, pieces, now, direction_of(entry)),
+            await rows_now(site, pieces, now, direction_of(entry), notice),
         ),
         final_model=None
         if rejudged is None

@@ -9,8 +9,8 @@ from typing import Any
 
 import msgspec
 
-from oborona.cli.explain.feedback import ExplainedFeedback
-from oborona.cli.explain.moves import CopyMove
+from oborona.desk.messages.feedback import ExplainedFeedback
+from oborona.desk.messages.moves import CopyMove
 from oborona.types import Action, Finding, RuleHit, ShadowVerdict, Verdict
 
 
