@@ -80,6 +80,8 @@ EVENT_LOG_MODELS: Final = "eventlog.models"
 EVENT_LOG_STORE: Final = "eventlog.db"
 """What is known of event logs: tables, batches, dropped files: the process of event logs."""
 
+CHARTS: Final = "chart.db"
+"""What the daemon did in each ten minutes and each day: the keeper."""
 AUDIT: Final = "audit.db"
 """Who did what to this site, a chain of rows: every command that changes something."""
 

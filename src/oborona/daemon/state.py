@@ -30,6 +30,7 @@ from oborona.lock import hold
 from oborona.recheck import moves_schema
 from oborona.sqlite_damage import set_aside
 from oborona.sqlite_file import SqliteFileDamaged, SqliteFileKind, closed_on_error, connect
+from oborona.stores.charts import schema as chart_file
 from oborona.stores.persons import schema as person_store
 from oborona.stores.pins import schema as pin_store
 from oborona.stores.signatures import schema as signature_store
@@ -105,6 +106,7 @@ OPTIONAL: Final = (
     OptionalStore(
         state_files.AUDIT, audit_log.SHARED, "commands that change something refuse", at_once=False
     ),
+    OptionalStore(state_files.CHARTS, chart_file.SHARED, "no charts are drawn", at_once=False),
 )
 
 
