@@ -51,7 +51,8 @@ MAY_IMPORT = {
     "audit": set[str](),
     "people": set[str](),
     "desk": PURE_ROOMS - {"authentication"}
-    | {"audit", "people", "config", "policy", "session", "stores", "eventlog", "daemon"},
+    | {"audit", "people", "config", "policy", "session", "stores", "eventlog", "daemon"}
+    | {"telemetry", "feedback"},
     "daemon": {
         "audit",
         "accounts",
@@ -68,7 +69,7 @@ MAY_IMPORT = {
     "cli": PURE_ROOMS
     | {"toml", "policy", "config", "telemetry", "resolver", "journal", "feedback", "recheck"}
     | {"stores", "doors", "milter", "session", "daemon", "counter_load", "accounts"}
-    | {"eventlog", "desk", "audit"},
+    | {"eventlog", "desk", "audit", "people"},
 }
 EVERYONE = {
     "_core",  # native; it imports nothing

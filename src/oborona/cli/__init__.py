@@ -37,6 +37,7 @@ _COMMANDS: Final = {
     "find": "find",
     "explain": "explain.command",
     "dissect": "dissect",
+    "chart": "chart",
     "policy": "policy.command",
     "list": "site_list.command",
     "signature": "signature.command",

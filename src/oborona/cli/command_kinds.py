@@ -46,6 +46,7 @@ KINDS: Final[dict[str, Ask | ActCommand | Exempt]] = {
     "find": Ask(),
     "explain": Ask(),
     "dissect": Ask(),
+    "chart": Ask(("charts.read", "charts.series")),
     "policy check": Ask(),
     "policy limits": Ask(),
     "policy migrate": ActCommand("policy.migrate"),

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from oborona.audit.texts import cut_text
+from oborona.people.caller import Caller, caller_at_terminal
 
 LOGIN: Final = Path("/proc/self/loginuid")
 NO_LOGIN: Final = 0xFFFFFFFF  # of what a service or a timer started
@@ -42,6 +43,11 @@ def terminal_person() -> TerminalPerson:
         " ".join(f"{how}={name}" for how, name in known.items()),
         f"{os.uname().nodename}{_terminal()}",
     )
+
+
+def terminal_caller() -> Caller:
+    """Return who runs this command, as who makes a call."""
+    return caller_at_terminal(*terminal_person())
 
 
 def _name(uid: int) -> str:

@@ -226,9 +226,10 @@ class ChartKeeper:
             self._store.close()
             self._store = None
         aside = set_aside(path, "damaged", now)
-        event(log, logging.ERROR, "charts begin anew", error=damage, set_aside=aside)
+        words = str(damage).removeprefix(f"{path}: ").partition(";")[0]
+        event(log, logging.ERROR, "charts begin anew", error=words, set_aside=aside)
         store_birth.note_lost(
-            self._state, path.name, f"{damage}, and was set aside whole as {aside}"
+            self._state, path.name, f"{words}, and was set aside whole as {aside}"
         )
 
 

@@ -65,6 +65,10 @@ class ChartReader:
         )
         return [ChartSeries(name, bool(most)) for name, most in rows]
 
+    def named(self, name: str) -> list[ChartSeries]:
+        """Return the series of a name; where there is none, those of the group of that name."""
+        return [one for one in self.series(name) if one.name == name] or self.series(f"{name}/")
+
     def values(
         self, names: Sequence[str], step: ChartStep, first: int, last: int
     ) -> dict[str, dict[int, int]]:

@@ -1,0 +1,1 @@
+"""Asks: what is read of a site, a module for each subject."""
