@@ -16,7 +16,7 @@ from oborona.people.rights import Right
 from oborona.stores.charts.reader import ChartReader, ChartSeries, ChartStep
 from oborona.stores.charts.sources import OTHER
 
-MOST_VALUES: Final = 200_000  # of one answer: some 50 ms
+MOST_VALUES: Final = 300_000  # of one answer: a day of all rules that there is room for
 MOST_NAMES: Final = 200  # that are asked for
 LENGTHS: Final = {ChartStep.TEN_MINUTES: 86_400.0, ChartStep.DAY: 30 * 86_400.0}
 """How far an ask looks back that does not say."""

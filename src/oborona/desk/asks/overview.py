@@ -62,7 +62,7 @@ class VerdictBars(msgspec.Struct, kw_only=True):
     before: list[int]
 
 
-class RuleChange(msgspec.Struct, kw_only=True):
+class RuleHitChange(msgspec.Struct, kw_only=True):
     """A rule that hits more or less than a week ago, an hour."""
 
     rule: str
@@ -122,7 +122,7 @@ class Overview(msgspec.Struct, kw_only=True):
     step: int = TEN_S
     bars: list[VerdictBars] = []
     waves: list[CampaignSighting] = []
-    rules: list[RuleChange] = []
+    rules: list[RuleHitChange] = []
     events: HourlyEvents
     moves: dict[str, int] = {}
     needs: NeededPerson
@@ -215,7 +215,7 @@ def _sum(reader: ChartReader, names: list[str], first: int, last: int) -> list[i
     return values
 
 
-def _changes(now: dict[str, int], before: dict[str, int]) -> list[RuleChange]:
+def _changes(now: dict[str, int], before: dict[str, int]) -> list[RuleHitChange]:
     """Return the rules whose hits changed most, against what chance does to such numbers."""
 
     def weight(name: str) -> float:
@@ -224,7 +224,7 @@ def _changes(now: dict[str, int], before: dict[str, int]) -> list[RuleChange]:
 
     hours = RULE_BARS / HOUR_BARS
     return [
-        RuleChange(
+        RuleHitChange(
             rule=name.rpartition("/")[2],
             now=round(now.get(name, 0) / hours, 1),
             before=round(before.get(name, 0) / hours, 1),
