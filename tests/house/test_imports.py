@@ -51,8 +51,8 @@ MAY_IMPORT = {
     "audit": set[str](),
     "people": set[str](),
     "desk": PURE_ROOMS - {"authentication"}
-    | {"audit", "people", "config", "policy", "session", "stores", "eventlog", "daemon"}
-    | {"telemetry", "feedback"},
+    | {"accounts", "audit", "people", "config", "policy", "session", "stores", "eventlog"}
+    | {"daemon", "doors", "feedback", "journal", "milter", "recheck", "resolver", "telemetry"},
     "daemon": {
         "audit",
         "accounts",

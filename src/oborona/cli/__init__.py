@@ -62,7 +62,7 @@ _COMMANDS: Final = {
     "backup": "backup",
     "restore": "backup",
     "audit": "audit",
-    "doctor": "doctor.command",
+    "doctor": "doctor",
     "auth": "auth",
     "unit": "unit",
     "metrics": "metrics",

@@ -15,8 +15,9 @@ from typing import Any, Final
 import click
 from click.core import ParameterSource
 
-from oborona import secret, state_files
+from oborona import state_files
 from oborona.audit.declarations import ACTS, RowNeed
+from oborona.audit.key import audit_key
 from oborona.audit.record import ActRecord
 from oborona.audit.row import ActOutcome, AuditRow, RowKind
 from oborona.audit.store import AuditStore, ChainEnd
@@ -73,15 +74,6 @@ def act_rows(ctx: click.Context, command: ActCommand) -> Iterator[None]:
         _end(record, row, _outcome(error, context.state))
         raise
     _end(record, row, (ActOutcome.DONE, 0, ""))
-
-
-def audit_key(state: Path) -> bytes:
-    """Return the key of the audit log; empty where the site has no secret yet.
-
-    Raises:
-        StoreError: there is one that can't be used.
-    """
-    return secret.load(state).audit if (state / state_files.SECRET).exists() else b""
 
 
 def _row(ctx: click.Context, command: ActCommand) -> AuditRow:

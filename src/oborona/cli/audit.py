@@ -9,10 +9,10 @@ import click
 import msgspec
 
 from oborona import state_files
+from oborona.audit.key import audit_key
 from oborona.audit.reader import AuditedAct, AuditQuery, AuditReader
 from oborona.audit.row import HASH_BYTES, ActOutcome
 from oborona.audit.store import ChainEnd
-from oborona.cli.act_rows import audit_key
 from oborona.cli.context import CliContext, pass_cli_context
 from oborona.cli.output import echo, echo_json
 from oborona.cli.owner import as_owner_of

@@ -178,7 +178,7 @@ KINDS: Final[dict[str, Ask | ActCommand | Exempt]] = {
     "restore": ActCommand("site.restore", ("folder",)),
     "audit show": Ask(),
     "audit verify": Ask(),
-    "doctor": Ask(),
+    "doctor": Ask(("doctor.report",)),
     "auth": Ask(),
     "unit addresses": Ask(),
     "unit give": _BY_UNIT,

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Final
 
 import click
 
+from oborona.cli.owner import as_owner_of
 from oborona.desk.site import Site
 
 SYSTEM: Final = Path("/etc/oborona/oborona.toml")
@@ -39,6 +41,10 @@ class CliContext(Site):
         # without settings a site's rules are looked for where they would be with them
         beside = SYSTEM if config is None and file is SHIPPED else None
         super().__init__(file, overrides, _print_notice, beside)
+
+    def as_owner(self) -> AbstractContextManager[None]:
+        """When root asks, go on as the owner of the state folder within."""
+        return as_owner_of(self.state)
 
 
 def _print_notice(text: str) -> None:

@@ -20,9 +20,9 @@ from oborona.accounts.flows.store import (
     SourceWindow,
 )
 from oborona.cli.context import CliContext, pass_cli_context
-from oborona.cli.flows.exporters import exporter_rows
 from oborona.cli.output import echo, echo_json
 from oborona.cli.terminal import Terminal, plain
+from oborona.desk.flow_exporters import exporter_rows
 from oborona.telemetry import status as process_status
 
 SHOWN: Final = 10  # files

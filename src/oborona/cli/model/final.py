@@ -11,15 +11,13 @@ import msgspec
 from oborona import state_files
 from oborona.atomic_file import write_atomically
 from oborona.cli.context import CliContext, pass_cli_context
-from oborona.cli.model.final_status import MODES, as_data, installed_models, show, usable
-from oborona.cli.model.final_training_status import (
-    show_training,
-    training_data,
-    training_state,
-)
+from oborona.cli.model.final_status import MODES, as_data, show
+from oborona.cli.model.final_training_status import show_training, training_data
 from oborona.cli.output import echo, echo_json
 from oborona.cli.owner import as_owner_of
 from oborona.cli.terminal import Terminal
+from oborona.desk.final_training_state import training_state
+from oborona.desk.installed_models import installed_models, usable
 from oborona.errors import OboronaError
 from oborona.policy.models.final.file import version
 from oborona.stores.final_model import read

@@ -4,24 +4,17 @@ of each.
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any, Final
 
 import msgspec
 from rich.table import Table
 
-from oborona import state_files
 from oborona.cli.output import echo
 from oborona.cli.terminal import Terminal, plain
-from oborona.errors import OboronaError, StoreError
-from oborona.policy.fact_table import SCHEMA
+from oborona.desk.installed_models import STANDINGS, InstalledModel, InstalledModels, moment
 from oborona.policy.final_table import FinalMode, FinalTable
-from oborona.policy.models.final.choice import FinalChoice, ShippedStanding
-from oborona.policy.models.final.file import TrainedModel, decode, version
-from oborona.policy.models.final.model import Forest, decides, most_added
+from oborona.policy.models.final.model import decides
 from oborona.policy.models.final.summary import CatchRate, TrainingSummary
-from oborona.stores.final_model import read_choice, read_first, shipped_paths, standing_of
 
 SHOWN: Final = 15  # features
 MODES: Final = {
@@ -29,79 +22,6 @@ MODES: Final = {
     FinalMode.LIVE: "live",
     FinalMode.SHADOW: "in shadow",
 }
-STANDINGS: Final = {
-    ShippedStanding.UNPROVED: "the site's own mail has not said yet whether it is right",
-    ShippedStanding.CONFIRMED: "confirmed by the site's own mail",
-    ShippedStanding.REFUTED: "in shadow: by the site's own mail it loses what the rules alone do not",
-}
-
-
-class InstalledModel(msgspec.Struct, frozen=True, kw_only=True):
-    """A model that can be used here."""
-
-    version: str
-    path: Path
-    trained: TrainedModel
-
-
-class InstalledModels(msgspec.Struct, frozen=True, kw_only=True):
-    """The models of a site; None = there is none."""
-
-    own: InstalledModel | None
-    shipped: InstalledModel | None
-    choice: FinalChoice
-
-    @property
-    def standing(self) -> ShippedStanding:
-        """What the site's own mail said of the model that adds to the rules."""
-        return standing_of("" if self.shipped is None else self.shipped.version, self.choice)
-
-    @property
-    def better(self) -> bool:
-        """Whether the site's own was found better than what stands without it."""
-        return self.own is not None and self.choice.own == self.own.version
-
-    def most(self, table: FinalTable) -> float:
-        """Return the most that the model that adds to the rules may add now."""
-        return most_added(table, self.standing)
-
-
-def installed_models(state: Path) -> InstalledModels:
-    """Return the models of a site.
-
-    Raises:
-        StoreError: a file can't be used; the text names it and says why.
-    """
-    choice = state / state_files.FINAL_CHOICE
-    try:
-        chosen = read_choice(choice)
-    except OboronaError as error:
-        raise StoreError(f"{choice}: {error}") from error
-    return InstalledModels(
-        own=_installed((state / state_files.FINAL_MODEL,)),
-        shipped=_installed(shipped_paths(state)),
-        choice=chosen,
-    )
-
-
-def _installed(paths: tuple[Path, ...]) -> InstalledModel | None:
-    found = read_first(paths)
-    if found is None:
-        return None
-    path, octets = found
-    return InstalledModel(version=version(octets), path=path, trained=usable(octets, path))
-
-
-def usable(octets: bytes, path: Path) -> TrainedModel:
-    """Return the model of a file, if it can be put in force here.
-
-    Raises:
-        StoreError: it can't; the text names the file and says why.
-    """
-    try:
-        return Forest(decode(octets), SCHEMA).trained
-    except OboronaError as error:
-        raise StoreError(f"{path}: {error}") from error
 
 
 def as_data(models: InstalledModels, table: FinalTable) -> dict[str, Any]:
@@ -166,11 +86,6 @@ def _made(model: InstalledModel) -> str:
         f"trained at {moment(model.trained.trained_at)} by "
         f"{plain(model.trained.summary.software)} under policy {plain(model.trained.policy)}"
     )
-
-
-def moment(time: float) -> str:
-    """Return a time, Unix seconds, for people."""
-    return f"{datetime.fromtimestamp(time, UTC).isoformat(sep=' ', timespec='minutes')[:16]} UTC"
 
 
 def _quality(console: Terminal, model: InstalledModel, what: str, name: str) -> None:

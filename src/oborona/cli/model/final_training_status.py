@@ -4,49 +4,15 @@ model: who decides and since when, what the last report found, and when the next
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgspec
 
-from oborona import state_files
-from oborona.cli.model.final_status import InstalledModels, moment
 from oborona.cli.output import echo
 from oborona.cli.terminal import plain
-from oborona.config.final_trainer import FinalTrainingSettings
-from oborona.feedback.final.train import missing_packages
+from oborona.desk.final_training_state import TrainingOverview, when_next
+from oborona.desk.installed_models import InstalledModels, moment
 from oborona.policy.models.final.succession import TrainingReport, told
-from oborona.stores.final_training_plan import TrainingPlan, training_plan, word_tally
-from oborona.stores.final_training_record import TrainingRecord, read_record
-
-
-class TrainingOverview(NamedTuple):
-    """How the training of the site's own model does."""
-
-    record: TrainingRecord
-    plan: TrainingPlan
-    overdue: bool  # it should have begun by now
-    lacks: str  # what is not installed; empty = nothing
-    pages: Path  # folder of its pages
-
-
-def training_state(state: Path, settings: FinalTrainingSettings, now: float) -> TrainingOverview:
-    """Return how the training of a site does.
-
-    Args:
-        state: the state folder.
-        settings: of the training.
-        now: Unix seconds.
-
-    Raises:
-        StoreError: the record or the labels can't be read.
-    """
-    record = read_record(state)
-    plan = training_plan(settings, record, word_tally(state))
-    lacks = missing_packages()
-    return TrainingOverview(
-        record, plan, not plan.waits and plan.at <= now, lacks, state / state_files.FINAL_REPORTS
-    )
 
 
 def training_data(training: TrainingOverview) -> dict[str, Any]:
@@ -88,13 +54,6 @@ def show_training(training: TrainingOverview, models: InstalledModels) -> None:
             "place (`oborona model final auto` lets it)"
         )
     echo(f"next training: {when_next(training)}")
-
-
-def when_next(training: TrainingOverview) -> str:
-    """Return when the model is trained next, for people."""
-    if training.plan.waits:
-        return f"waits, {training.plan.waits}"
-    return "now, when the machine is not busy" if training.overdue else moment(training.plan.at)
 
 
 def _show_report(last: TrainingReport) -> None:

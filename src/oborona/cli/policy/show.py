@@ -9,8 +9,8 @@ import msgspec
 
 from oborona.cli.context import CliContext, pass_cli_context
 from oborona.cli.output import echo
-from oborona.cli.policy.files import place, short, whose
 from oborona.config import SECTIONS
+from oborona.desk.policy_files import place, short, whose
 from oborona.policy.file_tables import SINGLE
 
 

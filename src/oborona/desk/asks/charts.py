@@ -70,7 +70,8 @@ class Chart(msgspec.Struct, kw_only=True):
         times: how many.
         series: by name.
         unknown: what was asked for and is not there.
-        begins: when the first day began of which anything is known, Unix seconds; None = of none.
+        begins: when the first day began of which anything of them is known, Unix seconds; None =
+            of none.
     """
 
     first: int
@@ -104,7 +105,7 @@ class SeriesList(msgspec.Struct, kw_only=True):
     Args:
         series: by name.
         summed: those of them that are the sum of what there was no room for.
-        begins: as of `Chart`.
+        begins: when the first day began of which anything is known; as of `Chart`.
     """
 
     series: list[SeriesDescription]
@@ -146,7 +147,7 @@ def read_charts(site: Site, caller: Caller, asked: ChartQuestion) -> Chart:
                 _line(found[name], values.get(name, {}), first, last) for name in sorted(found)
             ],
             unknown=unknown,
-            begins=reader.begins(),
+            begins=reader.begins(list(found)),
         )
 
 

@@ -24,6 +24,7 @@ class ChartStep(StrEnum):
         return TEN_S if self is ChartStep.TEN_MINUTES else DAY_S
 
 
+_LAST: Final = "\U0010ffff"  # no name has a letter behind it
 _TABLE: Final = {ChartStep.TEN_MINUTES: "ten", ChartStep.DAY: "day"}
 
 
@@ -31,7 +32,7 @@ class ChartSeries(NamedTuple):
     """A series, as it is kept."""
 
     name: str
-    most: bool  # the largest of each time; else the sum
+    most: int  # 1: the largest of each time; 0: the sum
 
 
 class ChartReader:
@@ -59,15 +60,15 @@ class ChartReader:
     def series(self, prefix: str = "") -> list[ChartSeries]:
         """Return the series whose names begin so, by name."""
         rows = self._rows(
-            "SELECT name, most FROM series WHERE name >= ?1 AND substr(name, 1, ?2) = ?1"
-            " ORDER BY name",
-            (prefix, len(prefix)),
+            "SELECT name, most FROM series WHERE name >= ? AND name < ? ORDER BY name",
+            (prefix, f"{prefix}{_LAST}"),
         )
-        return [ChartSeries(name, bool(most)) for name, most in rows]
+        return [ChartSeries(*row) for row in rows]
 
     def named(self, name: str) -> list[ChartSeries]:
         """Return the series of a name; where there is none, those of the group of that name."""
-        return [one for one in self.series(name) if one.name == name] or self.series(f"{name}/")
+        exact = self._rows("SELECT name, most FROM series WHERE name = ?", (name,))
+        return [ChartSeries(*exact[0])] if exact else self.series(f"{name}/")
 
     def values(
         self, names: Sequence[str], step: ChartStep, first: int, last: int
@@ -100,10 +101,18 @@ class ChartReader:
         )
         return dict(rows)
 
-    def begins(self) -> int | None:
-        """Return when the first day began that has a value, Unix seconds; None = none has."""
-        ((day,),) = self._rows("SELECT min(bucket) FROM day")
-        return None if day is None else day * DAY_S
+    def begins(self, names: Sequence[str] | None = None) -> int | None:
+        """Return when the first day began that has a value, Unix seconds; None = none has.
+
+        Args:
+            names: of the series that are looked at; None = all.
+        """
+        first = "SELECT min((SELECT min(bucket) FROM day WHERE series = id)) FROM series"
+        asked = ((),) if names is None else ((name,) for name in names)
+        named = "" if names is None else " WHERE name = ?"
+        days = [self._rows(f"{first}{named}", values)[0][0] for values in asked]
+        known = [day for day in days if day is not None]
+        return min(known) * DAY_S if known else None
 
     def _rows(self, sql: str, values: tuple[Any, ...] = ()) -> list[Any]:
         try:

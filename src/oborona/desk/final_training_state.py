@@ -1,0 +1,49 @@
+"""How the training of a site's own model does, and when the next one is made."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import NamedTuple
+
+from oborona import state_files
+from oborona.config.final_trainer import FinalTrainingSettings
+from oborona.desk.installed_models import moment
+from oborona.feedback.final.train import missing_packages
+from oborona.stores.final_training_plan import TrainingPlan, training_plan, word_tally
+from oborona.stores.final_training_record import TrainingRecord, read_record
+
+
+class TrainingOverview(NamedTuple):
+    """How the training of the site's own model does."""
+
+    record: TrainingRecord
+    plan: TrainingPlan
+    overdue: bool  # it should have begun by now
+    lacks: str  # what is not installed; empty = nothing
+    pages: Path  # folder of its pages
+
+
+def training_state(state: Path, settings: FinalTrainingSettings, now: float) -> TrainingOverview:
+    """Return how the training of a site does.
+
+    Args:
+        state: the state folder.
+        settings: of the training.
+        now: Unix seconds.
+
+    Raises:
+        StoreError: the record or the labels can't be read.
+    """
+    record = read_record(state)
+    plan = training_plan(settings, record, word_tally(state))
+    lacks = missing_packages()
+    return TrainingOverview(
+        record, plan, not plan.waits and plan.at <= now, lacks, state / state_files.FINAL_REPORTS
+    )
+
+
+def when_next(training: TrainingOverview) -> str:
+    """Return when the model is trained next, for people."""
+    if training.plan.waits:
+        return f"waits, {training.plan.waits}"
+    return "now, when the machine is not busy" if training.overdue else moment(training.plan.at)
