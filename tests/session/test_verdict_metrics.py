@@ -7,6 +7,7 @@ import pytest
 from oborona.authentication.model import AuthIdentity
 from oborona.session.verdict_metrics import (
     AUTHENTICATION,
+    REFUSED,
     RULE_HITS,
     SCAN_SECONDS,
     VERDICTS,
@@ -18,15 +19,20 @@ from oborona.session.verdict_metrics import (
 from oborona.types import Action, RuleHit, RuleMode, ShadowVerdict, Stage, Verdict
 
 
+def verdict_of(action: Action, decided_by: str) -> Verdict:
+    return Verdict(action=action, score=1, line=100, decided_by=decided_by)
+
+
 def test_verdicts_are_counted_by_stage_and_action() -> None:
     for action in (Action.REJECT, Action.REJECT, Action.TEMPFAIL):
-        count_verdict(Stage.CONNECT, action)
-    count_verdict(Stage.CONTENT, Action.ACCEPT)
+        count_verdict(Stage.CONNECT, verdict_of(action, "ZEN"))
+    count_verdict(Stage.CONTENT, verdict_of(Action.ACCEPT, "below-threshold"))
     assert VERDICTS.values == {
         ("connect", "reject"): 2,
         ("connect", "tempfail"): 1,
         ("content", "accept"): 1,
     }
+    assert REFUSED.values == {("connect", "ZEN"): 3}
 
 
 def test_rules_verdicts_that_would_have_been_and_the_time_of_scans_are_counted() -> None:

@@ -198,6 +198,7 @@ def count_worker(number: int, *, healthy: bool) -> None:
     worker.POLICY.set(1, "abc")
     verdict_metrics.VERDICTS.inc("connect", "reject", by=2)
     verdict_metrics.VERDICTS.inc("content", "accept", by=5 + number)
+    verdict_metrics.REFUSED.inc("connect", "ZEN", by=2)
     verdict_metrics.OUTGOING.inc("hold", by=1 + number)
     limit_report.LIMITS.inc("HOURLY", "hold", "shadow", by=3 + number)
     bounces.BOUNCES.inc("unknown user", by=2 + number)

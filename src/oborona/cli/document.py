@@ -30,7 +30,7 @@ from oborona.policy.person_facts import PERSON_FACTS, person_families
 from oborona.policy.pictures import FINDINGS as OF_PICTURES
 from oborona.policy.scripts.scripts import FINDINGS as OF_SCRIPTS
 from oborona.policy.shipped_files import MANIFEST
-from oborona.telemetry import metrics as exposed
+from oborona.telemetry.metric_table import TABLE, MetricDescription
 from oborona.types import Metric, RuleWindow, Stage
 
 ROOT: Final = Path(__file__).resolve().parents[3]
@@ -244,7 +244,7 @@ def _kind(fact: Fact | FactFamily) -> str:
     return f"{fact.kind.value}{', or none' if fact.optional else ''}"
 
 
-def monitoring(described: Mapping[str, Sequence[exposed.MetricDescription]]) -> str:
+def monitoring(described: Mapping[str, Sequence[MetricDescription]]) -> str:
     """Return docs/operate/monitoring.md.
 
     Args:
@@ -299,7 +299,7 @@ def files() -> dict[Path, str]:
         ROOT / "docs/mail-servers/openapi.json": openapi.document(),
         ROOT / "etc/policy.d.schema.json": schema_text(),
         command_index.FILE: command_index.document(),
-        ROOT / "src/oborona/telemetry" / exposed.TABLE.name: metric_catalogue.metrics_json(),
+        ROOT / "src/oborona/telemetry" / TABLE.name: metric_catalogue.metrics_json(),
         ROOT / FOLDER / MANIFEST: table(ROOT / FOLDER),
         **{ROOT / name: text() for name, text in document.FILES.items()},
     }

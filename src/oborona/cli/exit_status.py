@@ -9,7 +9,7 @@ from typing import Final
 
 from oborona.cli.mailboxes import UnreadableMail
 from oborona.cli.output import OutputError
-from oborona.cli.programs import ProgramForbiddenError
+from oborona.desk.programs import ProgramForbiddenError
 from oborona.errors import (
     ConfigError,
     OboronaError,

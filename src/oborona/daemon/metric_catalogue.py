@@ -44,11 +44,12 @@ from oborona.stores.persons import follower as persons
 from oborona.stores.pins import follower as pins
 from oborona.stores.signatures import follower as signatures
 from oborona.telemetry import metrics
-from oborona.telemetry.metrics import MetricDescription
+from oborona.telemetry.metric_table import MetricDescription
 
 OF_WORKER: Final = (
     worker.UP,
     verdict_metrics.VERDICTS,
+    verdict_metrics.REFUSED,
     verdict_metrics.OUTGOING,
     limit_report.LIMITS,
     bounces.BOUNCES,

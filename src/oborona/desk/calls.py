@@ -17,15 +17,19 @@ import oborona.desk.acts.teach
 import oborona.desk.asks.accounts
 import oborona.desk.asks.antifraud
 import oborona.desk.asks.campaigns
+import oborona.desk.asks.charts
+import oborona.desk.asks.doctor
 import oborona.desk.asks.events
 import oborona.desk.asks.flows
 import oborona.desk.asks.incidents
 import oborona.desk.asks.messages
 import oborona.desk.asks.models
 import oborona.desk.asks.outgoing
+import oborona.desk.asks.overview
 import oborona.desk.asks.people
 import oborona.desk.asks.policy
 import oborona.desk.asks.recheck
+import oborona.desk.asks.status
 import oborona.desk.asks.uploads
 from oborona.desk.call import CALLS
 

@@ -230,7 +230,7 @@ def log_verdict(
     `recipients` is how many there were, where the envelope names only some; `outgoing` is what
     becomes of a message that leaves.
     """
-    count_verdict(stage, verdict.action)
+    count_verdict(stage, verdict)
     event(
         log,
         logging.INFO,

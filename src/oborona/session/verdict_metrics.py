@@ -10,6 +10,11 @@ from oborona.policy.outgoing_table import OutgoingOutcome
 from oborona.types import Action, Stage, Verdict
 
 VERDICTS: Final = Counter("oborona_verdicts", "Verdicts by stage and action.", ("stage", "action"))
+REFUSED: Final = Counter(
+    "oborona_refused",
+    "Refusals, for good or for now, by stage and by what decided: a list, or the heaviest rule.",
+    ("stage", "by"),
+)
 OUTGOING: Final = Counter(
     "oborona_outgoing",
     "Messages of our own people that leave, by what becomes of them.",
@@ -51,9 +56,11 @@ AUTHENTICATION: Final = Counter(
 )
 
 
-def count_verdict(stage: Stage, action: Action) -> None:
+def count_verdict(stage: Stage, verdict: Verdict) -> None:
     """Count one verdict."""
-    VERDICTS.inc(stage, action)
+    VERDICTS.inc(stage, verdict.action)
+    if verdict.action in (Action.REJECT, Action.TEMPFAIL):
+        REFUSED.inc(stage, verdict.decided_by)
 
 
 def count_outgoing(outcome: OutgoingOutcome) -> None:

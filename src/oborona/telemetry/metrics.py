@@ -8,11 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import accumulate
-from pathlib import Path
 from types import MappingProxyType
 from typing import Final
 
-import msgspec
 from prometheus_client import CollectorRegistry
 from prometheus_client.core import (
     CounterMetricFamily,
@@ -24,6 +22,7 @@ from prometheus_client.exposition import generate_latest
 
 from oborona.metrics import REGISTRY, Counter, Gauge, Histogram, Labels, MetricsSnapshot
 from oborona.store_birth import StoreBirthRecord
+from oborona.telemetry.metric_table import MetricDescription, described_metrics
 from oborona.telemetry.status import (
     EventLogStatus,
     FlowStatus,
@@ -36,7 +35,6 @@ from oborona.telemetry.status import (
     WorkerStatus,
 )
 
-TABLE: Final = Path(__file__).with_name("metrics.json")
 LOST: Final = Gauge(
     "oborona_store_lost_seconds",
     (
@@ -50,25 +48,6 @@ OFF: Final = Gauge(
     "1 where a store could not be used at the last start and was left as it is.",
     ("store",),
 )
-
-
-class MetricDescription(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A metric as it is printed."""
-
-    name: str
-    kind: str  # counter, gauge, histogram
-    help: str
-    labels: Labels = ()
-    steps: tuple[float, ...] = ()  # of a histogram
-
-
-def described_metrics() -> dict[str, tuple[MetricDescription, ...]]:
-    """Return the metrics of each kind of process, in the order in which they are printed.
-
-    The modules that declare them take a second to import; the file that `make docs` writes of them
-    is read in a millisecond.
-    """
-    return msgspec.json.decode(TABLE.read_bytes(), type=dict[str, tuple[MetricDescription, ...]])
 
 
 def exposition(

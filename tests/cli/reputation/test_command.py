@@ -17,11 +17,11 @@ from hypothesis import strategies as st
 from oborona import state_files
 from oborona.cli import main
 from oborona.cli.context import CliContext
-from oborona.cli.doctor import pins
-from oborona.cli.doctor.report import CheckReport, CheckState
 from oborona.cli.reputation import forgive
 from oborona.cli.reputation.entity import KINDS, REACHING, EntityName, entity_named
 from oborona.counters.write_only import WriteOnlyCounters
+from oborona.desk.doctor import pins
+from oborona.desk.doctor.report import CheckReport, CheckState
 from oborona.errors import StoreFull
 from oborona.feedback.effect_outbox import CountedEffect, EffectOutbox, EffectRequest, forgiven_mark
 from oborona.feedback.label_store import LabelStore as WordStore

@@ -9,12 +9,12 @@ import click
 
 from oborona import state_files
 from oborona.cli.context import CliContext, pass_cli_context
-from oborona.cli.counters.stats import size
 from oborona.cli.output import echo
 from oborona.cli.owner import as_owner_of
 from oborona.cli.shingle import of_service, shingle_named
 from oborona.counters.compact import compact as compact_store
 from oborona.counters.verify_subprocess import verify_in_subprocess
+from oborona.desk.octets import size
 from oborona.errors import StoreError
 from oborona.lock import holder
 from oborona.message.shingle_name import name_of
