@@ -19,6 +19,7 @@ from oborona.toml import TomlPlace
 _KEYS: Final = {
     "doors.http.listen": "keys_file",
     "intake.http_listen": "http_token_file",
+    "metrics.listen": "token_file",
 }  # settings that name who may ask in another way
 
 
@@ -42,7 +43,7 @@ class OpenListener(NamedTuple):
 
 
 def open_listeners(settings: Settings) -> Iterator[OpenListener]:
-    """Yield all listeners that are open, those of the workers and those of the intake."""
+    """Yield all listeners that are open: of the workers, of the intake, of metrics."""
     for name in settings.doors.__struct_fields__:
         door: DoorSettings = getattr(settings.doors, name)
         if door.listen:
@@ -50,6 +51,8 @@ def open_listeners(settings: Settings) -> Iterator[OpenListener]:
     for key in ("listen", "http_listen", "mail_listen"):
         if address := getattr(settings.intake, key):
             yield _listener(f"intake.{key}", address, settings.intake)
+    if settings.metrics.listen:
+        yield _listener("metrics.listen", settings.metrics.listen, settings.metrics)
 
 
 def check_reach(

@@ -31,6 +31,7 @@ from oborona.config.inspector import InspectorSettings
 from oborona.config.intake import IntakeSettings
 from oborona.config.learning import LearningSettings
 from oborona.config.mailboxes import MailboxSettings
+from oborona.config.metrics import MetricsSettings
 from oborona.config.personal import PersonalSettings
 from oborona.config.proxy import ProxySettings
 from oborona.config.reader import ReaderSettings
@@ -468,6 +469,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     addresses: AddressesSettings = AddressesSettings()
     confine: ConfinementSettings = ConfinementSettings()
     log: LogSettings = LogSettings()
+    metrics: MetricsSettings = MetricsSettings()
 
 
 GROUPS: Final[dict[str, type[msgspec.Struct]]] = {
@@ -501,4 +503,5 @@ SECTIONS: Final[dict[str, type[msgspec.Struct]]] = {
     "addresses": AddressesSettings,
     "confine": ConfinementSettings,
     "log": LogSettings,
+    "metrics": MetricsSettings,
 }

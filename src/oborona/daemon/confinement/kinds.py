@@ -6,7 +6,7 @@
              read and write files, connect, start threads; no program, no process, no signal to
              another one, no name space, nothing that looks into other processes, no kernel
              interface beside files and sockets, no memory that is made executable
-    writer, trainer
+    writer, trainer, metrics
              the same, and no connection but socket files; the writer of a cluster speaks TCP
              (io_uring is refused from the start because what is asked for through its memory passes
              no filter: libuv does without it where it is not there when a loop is made)
@@ -109,6 +109,7 @@ class ProcessKind(enum.StrEnum):
     FLOWS = "flows"
     FLOW_ASKER = "flow asker"
     EVENT_LOGS = "event logs"
+    METRICS = "metrics"
 
 
 _HERE: Final = (socket.AF_UNIX,)
@@ -127,6 +128,7 @@ _FAMILIES: Final[dict[ProcessKind, tuple[int, ...]]] = {
     ProcessKind.FLOWS: _HERE,
     ProcessKind.FLOW_ASKER: _ANYWHERE,  # ClickHouse
     ProcessKind.EVENT_LOGS: _HERE,
+    ProcessKind.METRICS: _HERE,  # it is asked on a socket that its parent opened
 }
 STARTS_PROGRAMS: Final = frozenset(
     {ProcessKind.READER, ProcessKind.FINAL_TRAINER, ProcessKind.FLOWS}
