@@ -599,6 +599,7 @@ VALUES = {
     "mode": set(RuleMode),
     "state": set(LabelState),
     "kind": set(LabelKind),
+    "le": {str(step) for step in verdict_metrics.STAGE_SECONDS.steps},
 }
 
 
@@ -610,6 +611,11 @@ def test_alerts_that_ship_name_what_there_is(alert: dict[str, object]) -> None:
     labels = {
         f"{one.name}_total" if one.kind == "counter" else one.name: set(one.labels)
         for one in EVERY.values()
+    } | {
+        f"{one.name}{part}": {*one.labels, "le"}
+        for one in EVERY.values()
+        if one.kind == "histogram"
+        for part in ("_bucket", "_count", "_sum")
     }
     expression = str(alert["expr"])
     named = SELECTOR.findall(expression)
