@@ -76,9 +76,7 @@ FIRES: Final[dict[str, Series]] = {
     "OboronaEventsTrouble": {"oborona_events_trouble": ON},
     "OboronaEventsWait": {"oborona_events_age_seconds": f"0+60x{MINUTES}"},
     "OboronaCountersBehind": {"oborona_counters_behind_seconds": f"90x{MINUTES}"},
-    "OboronaJournalBehind": {
-        'oborona_journal_behind_seconds{follower="index"}': f"0+60x{MINUTES}"
-    },
+    "OboronaJournalBehind": {'oborona_journal_behind_seconds{follower="index"}': f"0+60x{MINUTES}"},
     "OboronaDiskFills": {"oborona_state_free_bytes": f"9e9-2e7x{MINUTES}"},
     "OboronaFinalTrainingFailed": {"oborona_final_training_failed": ON},
     "OboronaFlowsTrouble": {"oborona_flows_trouble": ON},
