@@ -129,5 +129,7 @@ def _options(panel: DashboardPanel) -> dict[str, Any]:
         }
     if panel.kind == "heatmap":
         return {"calculate": False, "yAxis": {"unit": "s"}}
-    text = "name" if panel.title == "Version" else "auto"
-    return {"reduceOptions": {"calcs": ["lastNotNull"]}, "textMode": text}
+    options: dict[str, Any] = {"reduceOptions": {"calcs": ["lastNotNull"]}}
+    if panel.kind == "stat":
+        options["textMode"] = "name" if panel.title == "Version" else "auto"
+    return options

@@ -88,7 +88,7 @@ ROWS: Final[dict[str, tuple[DashboardPanel, ...]]] = {
             "Share of spam",
             (
                 _Q(
-                    f"{_sum('oborona_verdicts', where=_SPAM)}"
+                    f"({_or_zero(_sum('oborona_verdicts', where=_SPAM))})"
                     f" / {_sum('oborona_verdicts', where=_CONTENT)}"
                 ),
             ),
@@ -221,7 +221,7 @@ ROWS: Final[dict[str, tuple[DashboardPanel, ...]]] = {
             "Share that is believed",
             (
                 _Q(
-                    f"{_sum('oborona_events_decided', where=_BELIEVED)}"
+                    f"({_or_zero(_sum('oborona_events_decided', where=_BELIEVED))})"
                     f" / {_sum('oborona_events_decided')}"
                 ),
             ),
