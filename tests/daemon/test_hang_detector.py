@@ -242,10 +242,15 @@ def test_what_a_process_takes_is_told_beside_its_beats() -> None:
 
 
 def test_a_process_looks_at_what_it_takes_now_and_then(monkeypatch: pytest.MonkeyPatch) -> None:
-    looks: list[int] = []
-    usage = heartbeat.own_usage()
-    monkeypatch.setattr(heartbeat, "own_usage", lambda: looks.append(1) or usage)
+    usage, looks = heartbeat.own_usage(), 0
+
+    def look() -> heartbeat.ProcessUsage:
+        nonlocal looks
+        looks += 1
+        return usage
+
+    monkeypatch.setattr(heartbeat, "own_usage", look)
     heartbeat.begin(Heartbeat(), LEAST_S)
     for _ in range(100):
         heartbeat.beat_and_tell()
-    assert len(looks) == 1
+    assert looks == 1

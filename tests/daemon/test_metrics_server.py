@@ -112,7 +112,7 @@ def test_both_formats_have_the_same_metrics(tmp_path: Path) -> None:
     assert open_kind.startswith("application/openmetrics-text")
     assert open_text.endswith("# EOF\n")
     told = [one.name for one in text_string_to_metric_families(text)]
-    assert told == [one.name for one in open_families(open_text)]
+    assert told == [one.name for one in open_families(open_text)]  # type: ignore[no-untyped-call]
     assert {"oborona_up", "oborona_build_info", "oborona_state_free_bytes"} <= set(told)
     checked = subprocess.run(
         ["promtool", "check", "metrics"], input=text, capture_output=True, text=True, check=False

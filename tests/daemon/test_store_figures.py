@@ -54,20 +54,22 @@ def test_a_folder_of_very_many_files_is_not_walked_to_its_end(
 def test_counts_that_wait_for_the_writer_have_an_age(tmp_path: Path) -> None:
     directory = tmp_path / state_files.COUNTERS
     directory.mkdir()
-    writer, worker = LmdbCounterWriter(directory), LmdbCounters(directory, "worker-0")
+    LmdbCounterWriter(directory).close()
+    worker = LmdbCounters(directory, "worker-0")
     shingles = (Shingle(8, 1), Shingle(8, 2))
     worker.add(CountedPieces(shingles=shingles, pairs=()), Amounts(seen=1), NOW)
     worker.flush(NOW)
+    worker.close()
     told = look(tmp_path, NOW + 7.0)
     assert told.values[COUNTERS_BEHIND.name] == [((), 7.0)]
     ((_, waiting),) = told.values[COUNTERS_WAITING.name]
     assert waiting > 0
+    writer = LmdbCounterWriter(directory)  # one process opens a store once
     writer.step(NOW)
+    writer.close()
     told = look(tmp_path, NOW + 9.0)
     assert told.values[COUNTERS_BEHIND.name] == [((), 0.0)]
     assert told.values[COUNTERS_WAITING.name] == [((), 0)]
-    worker.close()
-    writer.close()
 
 
 def test_a_store_that_can_not_be_read_has_no_lag_and_stops_nothing(tmp_path: Path) -> None:

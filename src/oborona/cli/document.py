@@ -54,7 +54,7 @@ MONITORING: Final = (
     "        static_configs:",
     '          - targets: ["127.0.0.1:9890"]',
     "",
-    "`oborona.rules` is `etc/prometheus/oborona.rules`, copied beside `prometheus.yml`: 49 alerts.",
+    "`oborona.rules` is `etc/prometheus/oborona.rules`, copied beside `prometheus.yml`.",
     "What to do about each is in [alerts](alerts.md), which its `runbook_url` names; where these pages",
     "are on a server of yours, put it in front:",
     "",
