@@ -7,6 +7,7 @@ import contextlib
 import subprocess
 import time
 from collections.abc import AsyncIterator, Mapping
+from contextlib import ExitStack
 from pathlib import Path
 from types import MappingProxyType
 
@@ -19,11 +20,14 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from oborona import state_files
 from oborona.config.address import UnixAddress
+from oborona.config.metrics import MetricsSettings
 from oborona.daemon import sockets
+from oborona.daemon.metrics_process import listen
 from oborona.daemon.metrics_server import FRESH_S, MetricsServer, accepts_open_metrics
 from oborona.daemon.worker import UP
 from oborona.doors.tokens import AccessTokens
 from oborona.doors.web import HttpLimits
+from oborona.errors import ConfigError
 from oborona.metrics import REGISTRY
 from oborona.telemetry.status import WorkerStatus, write_status
 
@@ -236,3 +240,11 @@ def test_too_many_connections_are_told_so(tmp_path: Path) -> None:
             return heard
 
     assert asyncio.run(ask()).startswith(b"HTTP/1.1 503 ")
+
+
+def test_tokens_that_can_not_be_read_are_said_before_anything_starts(tmp_path: Path) -> None:
+    path = tmp_path / "metrics.sock"
+    settings = MetricsSettings(listen=f"unix:{path}", token_file=str(tmp_path / "nowhere"))
+    with ExitStack() as listening, pytest.raises(ConfigError, match="tokens can't be read"):
+        listen(settings, listening)
+    assert not path.exists()
