@@ -76,7 +76,7 @@ def looks(state: Path, rules: int, now: float, number: int) -> tuple[float, int]
                         (("content", action), look * 300) for action in ("accept", "spam")
                     ],
                 },
-                histograms={"oborona_scan_seconds": ([look * 10] * (len(steps) + 1), 1.0)},
+                histograms={"oborona_scan_seconds": [((), [look * 10] * (len(steps) + 1), 1.0)]},
             )
             status = WorkerStatus(
                 worker=worker, pid=worker, time=clock[0], metrics=metrics, policy="p"

@@ -177,7 +177,7 @@ def publish_verdict(services: SessionServices, judged: JudgedMessage) -> None:
         if outcome is not None:
             count_outgoing(outcome)
         if scanned is not None:
-            count_scan(verdict, judged.took_s)
+            count_scan(verdict, judged.took_s, services.door)
             if limited is None:  # whom a stolen password writes to, nobody knows
                 services.learn_contacts(envelope, scanned.counted, judged.now)
             services.observe_campaign(scanned, judged.now)

@@ -35,6 +35,7 @@ from oborona.telemetry.status import (
     WorkerStatus,
 )
 
+NOTHING: Final = MetricsSnapshot()
 LOST: Final = Gauge(
     "oborona_store_lost_seconds",
     (
@@ -61,10 +62,32 @@ def exposition(
     services: Sequence[ServiceStatus] = (),
     flows: FlowStatus | None = None,
     event_logs: EventLogStatus | None = None,
+    site: MetricsSnapshot = NOTHING,
 ) -> bytes:
-    """Return the metrics of all processes, and of the stores, as text.
+    """Return what `collected` does as text."""
+    told = collected(
+        workers, reader, policy, trainer, intake, second, stores, services, flows, event_logs, site
+    )
+    return generate_latest(told)
+
+
+def collected(
+    workers: Sequence[WorkerStatus],
+    reader: ReaderStatus | None = None,
+    policy: PolicyStatus | None = None,
+    trainer: TrainerStatus | None = None,
+    intake: IntakeStatus | None = None,
+    second: RecheckStatus | None = None,
+    stores: Mapping[str, StoreBirthRecord] = MappingProxyType({}),
+    services: Sequence[ServiceStatus] = (),
+    flows: FlowStatus | None = None,
+    event_logs: EventLogStatus | None = None,
+    site: MetricsSnapshot = NOTHING,
+) -> CollectorRegistry:
+    """Return the metrics of all processes, and of the stores, for any format of Prometheus.
 
     A metric of a process that does not run stands there without values.
+    `site`: what files of the state folder tell.
     """
     LOST.replace({(store,): record.lost_at for store, record in stores.items()})
     OFF.replace({(store,): bool(record.off) for store, record in stores.items()})
@@ -72,6 +95,7 @@ def exposition(
         "worker": [((str(worker.worker),), worker.metrics) for worker in workers],
         "service": [((), service.metrics) for service in services],
         "store": [((), REGISTRY.snapshot())],
+        "site": [((), site)],
     }
     for process, status in (
         ("reader", reader),
@@ -86,7 +110,7 @@ def exposition(
     registry = CollectorRegistry()
     for process, described in described_metrics().items():
         registry.register(_ProcessMetrics(described, snapshots[process]))
-    return generate_latest(registry)
+    return registry
 
 
 class _ProcessMetrics:
@@ -122,7 +146,8 @@ class _ProcessMetrics:
         metric = HistogramMetricFamily(described.name, described.help, labels=described.labels)
         ends = (*map(str, described.steps), "+Inf")
         for lead, snapshot in self._snapshots:
-            counts, total = snapshot.histograms.get(described.name, ([], 0))
-            if len(counts) == len(ends):  # else it is of another version
-                metric.add_metric(lead, list(zip(ends, accumulate(counts), strict=True)), total)
+            for labels, counts, total in snapshot.histograms.get(described.name, ()):
+                if len(counts) == len(ends):  # else it is of another version
+                    buckets = list(zip(ends, accumulate(counts), strict=True))
+                    metric.add_metric((*lead, *labels), buckets, total)
         return metric

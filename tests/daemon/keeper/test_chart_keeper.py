@@ -57,7 +57,7 @@ class ChartedSite:
             oborona_rule_hits=[(("MASS_TEXT", "live"), accepted)],
             oborona_late_waiting=[((), late)],
         )
-        metrics.histograms["oborona_scan_seconds"] = ([accepted] + [0] * len(STEPS), 0.1)
+        metrics.histograms["oborona_scan_seconds"] = [((), [accepted] + [0] * len(STEPS), 0.1)]
         write_status(
             self.state,
             WorkerStatus(worker=worker, pid=pid, time=self.now, metrics=metrics, policy="p"),

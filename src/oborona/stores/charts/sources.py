@@ -108,7 +108,7 @@ def counts_of(
     counts: dict[str, int] = {}
     for name, value in _values(snapshot, process, queues=False):
         counts[name] = counts.get(name, 0) + value
-    told, _ = snapshot.histograms.get(SCAN_METRIC, ([], 0))
+    told = next((counted for _, counted, _ in snapshot.histograms.get(SCAN_METRIC, ())), [])
     ends = steps.get(SCAN_METRIC, ())
     if len(told) == len(ends) + 1:  # else it is of another version
         for end, count in zip((*map(str, ends), BEYOND_STEPS), told, strict=True):
