@@ -13,13 +13,13 @@ import pytest
 from click.testing import CliRunner, Result
 
 from oborona.cli import main
-from oborona.cli.shingle import name_of
 from oborona.counters.cluster.layout import SLOT_OF_TAG, SLOTS, tag_of
 from oborona.counters.cluster.reader import ClusterReader
 from oborona.counters.cluster.sender import ClusterWriter
 from oborona.counters.cluster.store import ClusterCounters
 from oborona.counters.cluster.wire import ClusterAccess
 from oborona.counters.record import key_of
+from oborona.desk.shingle import name_of
 from oborona.errors import StorePartial
 from oborona.message.shingles import ShingleType
 from oborona.types import Amounts, CountedPieces, CounterPrefix, Metric, Shingle, Window

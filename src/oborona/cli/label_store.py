@@ -11,7 +11,7 @@ import click
 
 from oborona import lock, state_files
 from oborona.cli.context import CliContext
-from oborona.cli.owner import as_owner_of
+from oborona.desk.owner import as_owner_of
 from oborona.feedback.label_store import LabelStore
 from oborona.telemetry import status
 

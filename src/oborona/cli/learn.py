@@ -19,11 +19,11 @@ from oborona.cli.invoking_user import invoking_user
 from oborona.cli.label_store import store, wait, warn_without_trainer
 from oborona.cli.mailboxes import messages
 from oborona.cli.output import echo, echo_json
-from oborona.cli.owner import as_owner_of
 from oborona.cli.personal.store import note_words
 from oborona.cli.progress import progress
 from oborona.daemon.site_name import site_name
 from oborona.daemon.state import prepare_state
+from oborona.desk.owner import as_owner_of
 from oborona.errors import StoreError
 from oborona.feedback.events.log import EventLog
 from oborona.feedback.label import Label, LabelKind, LabelSource, LabelState, RecordedLabel

@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from oborona.audit.texts import cut_text
+from oborona.cli.invoking_user import invoking_user
+from oborona.people.caller import Caller, caller_at_terminal
 
 LOGIN: Final = Path("/proc/self/loginuid")
 NO_LOGIN: Final = 0xFFFFFFFF  # of what a service or a timer started
@@ -42,6 +44,12 @@ def terminal_person() -> TerminalPerson:
         " ".join(f"{how}={name}" for how, name in known.items()),
         f"{os.uname().nodename}{_terminal()}",
     )
+
+
+def terminal_caller() -> Caller:
+    """Return who runs this command, as who calls the desk; stores name them by their login."""
+    person = terminal_person()
+    return caller_at_terminal(invoking_user(), person.source, person.place)
 
 
 def _name(uid: int) -> str:

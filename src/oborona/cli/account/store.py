@@ -12,7 +12,7 @@ from oborona import state_files
 from oborona.accounts.account import Account
 from oborona.accounts.store.accounts import AccountStore
 from oborona.cli.context import CliContext
-from oborona.cli.state_folder import open_store
+from oborona.desk.state_folder import open_store
 
 NONE_OF_THAT_NAME: Final = 1  # exit status
 

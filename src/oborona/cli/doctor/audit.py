@@ -11,7 +11,7 @@ from oborona.audit.reader import AuditQuery, AuditReader
 from oborona.cli.act_rows import audit_key
 from oborona.cli.context import CliContext
 from oborona.cli.doctor.report import CheckReport, CheckState
-from oborona.cli.owner import as_owner_of
+from oborona.desk.owner import as_owner_of
 
 WEEK_S: Final = 7 * 86_400.0
 MOST: Final = 1000  # acts without an end that are counted

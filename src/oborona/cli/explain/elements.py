@@ -9,7 +9,7 @@ import click
 import msgspec
 
 from oborona.cli.explain.model import CountedPiece, DecidingScores
-from oborona.cli.shingle import name_of
+from oborona.desk.shingle import name_of
 from oborona.errors import StoreError, StorePartial
 from oborona.journal.evidence import Rows
 from oborona.policy.fact_table import TABLE

@@ -11,8 +11,8 @@ import msgspec
 
 from oborona import state_files
 from oborona.cli.duration import shown_utc
-from oborona.cli.owner import as_owner_of
 from oborona.cli.terminal import Terminal, plain
+from oborona.desk.owner import as_owner_of
 from oborona.errors import StoreError
 from oborona.feedback.effect_outbox import EffectOutbox
 from oborona.feedback.events.log import EventLog

@@ -12,7 +12,7 @@ import msgspec
 
 from oborona import state_files
 from oborona.cli.context import CliContext
-from oborona.cli.owner import as_owner_of
+from oborona.desk.owner import as_owner_of
 from oborona.feedback.antifraud.model import DailyThresholds, PersonRecord
 from oborona.feedback.antifraud.standing import DAY_S, is_newcomer, is_proven, weight_of
 from oborona.feedback.events.log import EventLog

@@ -15,7 +15,7 @@ from oborona.accounts.incidents.incident_view import staff_view
 from oborona.accounts.incidents.store import IncidentStore
 from oborona.cli.context import CliContext
 from oborona.cli.duration import shown_time
-from oborona.cli.state_folder import open_store
+from oborona.desk.state_folder import open_store
 from oborona.ident import to_text
 
 

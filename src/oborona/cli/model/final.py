@@ -18,8 +18,8 @@ from oborona.cli.model.final_training_status import (
     training_state,
 )
 from oborona.cli.output import echo, echo_json
-from oborona.cli.owner import as_owner_of
 from oborona.cli.terminal import Terminal
+from oborona.desk.owner import as_owner_of
 from oborona.errors import OboronaError
 from oborona.policy.models.final.file import version
 from oborona.stores.final_model import read

@@ -13,7 +13,7 @@ import click
 from oborona import secret, state_files
 from oborona.cli.context import CliContext
 from oborona.cli.outgoing.queue_entry import QueueEntry
-from oborona.cli.owner import as_owner_of
+from oborona.desk.owner import as_owner_of
 from oborona.errors import StoreError
 from oborona.journal.entry import JournalEntry
 from oborona.message.hashing import Hasher

@@ -11,8 +11,8 @@ import click
 from oborona import secret, state_files
 from oborona.cli.context import CliContext, pass_cli_context
 from oborona.cli.output import echo
-from oborona.cli.owner import as_owner_of
 from oborona.counters.window import BUCKET_S, BUCKETS_A_DAY, bucket_of
+from oborona.desk.owner import as_owner_of
 from oborona.errors import StoreError
 from oborona.message.hashing import Hasher, ShingleType
 from oborona.stores.counters import open_counters, open_readonly

@@ -10,7 +10,7 @@ import click
 
 from oborona import state_files
 from oborona.cli.context import CliContext
-from oborona.cli.state_folder import open_store
+from oborona.desk.state_folder import open_store
 from oborona.feedback.label import Label, RecordedLabel
 from oborona.feedback.personal_entries import LabelOrigin, entries_from_label
 from oborona.reputation.personal import PersonalEntry, mail_address

@@ -18,9 +18,9 @@ from oborona import state_files
 from oborona.cli.context import CliContext, pass_cli_context
 from oborona.cli.duration import DurationParam
 from oborona.cli.output import echo, echo_json
-from oborona.cli.owner import as_owner_of
 from oborona.cli.recheck.look import look
 from oborona.cli.terminal import Terminal, plain
+from oborona.desk.owner import as_owner_of
 from oborona.ident import from_text, to_text
 from oborona.recheck.engine.loop import ALLOWED, MESSAGES, RESUMED_S, WAITING
 from oborona.recheck.moves import Move, MoveState, MoveStore

@@ -18,10 +18,10 @@ from rich.table import Table
 from oborona import state_files
 from oborona.cli.context import CliContext, pass_cli_context
 from oborona.cli.output import echo, echo_json
-from oborona.cli.owner import as_owner_of
 from oborona.cli.terminal import Terminal, plain
 from oborona.daemon.keeper.limits import limits_of
 from oborona.daemon.keeper.person_actions import PersonActions
+from oborona.desk.owner import as_owner_of
 from oborona.errors import ConfigError
 from oborona.ident import from_text, time_of_id, to_text
 from oborona.recheck.engine.delivered_messages import DeliveredMessages

@@ -16,12 +16,12 @@ from oborona.cli.context import CliContext, pass_cli_context
 from oborona.cli.duration import shown_time
 from oborona.cli.invoking_user import invoking_user
 from oborona.cli.output import echo
-from oborona.cli.owner import as_owner_of
 from oborona.cli.signature.proposals import accept, decline, proposals, propose
 from oborona.cli.signature.store import as_object, open_signatures
 from oborona.cli.signature.transfer import export, import_
 from oborona.cli.signature.trial import found_in_good_mail, test
 from oborona.cli.terminal import Terminal
+from oborona.desk.owner import as_owner_of
 from oborona.policy.signatures import (
     BrokenSignature,
     Signature,

@@ -19,9 +19,9 @@ from oborona.cli.context import CliContext, pass_cli_context
 from oborona.cli.invoking_user import invoking_user
 from oborona.cli.mailboxes import messages
 from oborona.cli.output import echo
-from oborona.cli.owner import as_owner_of
 from oborona.cli.signature.store import open_signatures
 from oborona.cli.terminal import Terminal
+from oborona.desk.owner import as_owner_of
 from oborona.errors import StoreError
 from oborona.message.model import Message
 from oborona.message.parse import parse

@@ -11,7 +11,7 @@ import msgspec
 
 from oborona import state_files
 from oborona.cli.context import CliContext
-from oborona.cli.state_folder import require_state
+from oborona.desk.state_folder import require_state
 from oborona.policy.signatures import Signature
 from oborona.stores.signatures.rows import SignatureHits
 from oborona.stores.signatures.store import SignatureStore

@@ -12,8 +12,8 @@ import msgspec
 from oborona.cli.context import CliContext, pass_cli_context
 from oborona.cli.invoking_user import invoking_user
 from oborona.cli.output import echo
-from oborona.cli.owner import as_owner_of
 from oborona.cli.signature.store import open_signatures
+from oborona.desk.owner import as_owner_of
 from oborona.policy.signatures import (
     BrokenSignature,
     Signature,

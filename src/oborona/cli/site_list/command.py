@@ -14,7 +14,6 @@ from oborona.cli.context import CliContext, pass_cli_context
 from oborona.cli.invoking_user import invoking_user
 from oborona.cli.mailboxes import UnreadableMail
 from oborona.cli.output import echo, echo_json
-from oborona.cli.owner import as_asker
 from oborona.cli.site_list.files import (
     EMPTY,
     OWN,
@@ -31,6 +30,7 @@ from oborona.cli.site_list.files import (
     write,
 )
 from oborona.cli.terminal import PIPED, Terminal, plain
+from oborona.desk.owner import as_asker
 from oborona.reputation.locallists import BrokenLine, ListAction
 from oborona.reputation.locallists.edit import lines, with_entries, without_entries
 from oborona.reputation.locallists.foreign_formats import ForeignFormat, foreign_lines, form_of

@@ -1,0 +1,1 @@
+"""Acts: what commands, API and pages do to a site, a module a subject."""

@@ -1,0 +1,1 @@
+"""Asks: what commands, API and pages are told of a site, a module a subject."""
