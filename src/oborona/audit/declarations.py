@@ -98,7 +98,7 @@ ACTS: Final = {
     "signatures.export": ActDeclaration(),
     "signatures.import": ActDeclaration(undo="signatures.remove"),
     "signatures.propose": ActDeclaration(dry=True, undo="signatures.decline"),
-    "signatures.remove": ActDeclaration(undo="signatures.add"),
+    "signatures.remove": ActDeclaration(undo="signatures.import"),
     "site.backup": ActDeclaration(),
     "site.restore": ActDeclaration(need=RowNeed.STATE),
     "teach": ActDeclaration(undo="model.unlearn"),
