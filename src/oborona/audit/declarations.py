@@ -76,7 +76,7 @@ ACTS: Final = {
     "personal.allow": ActDeclaration(undo="personal.remove"),
     "personal.deny": ActDeclaration(undo="personal.remove"),
     "personal.import": ActDeclaration(dry=True),
-    "personal.remove": ActDeclaration(),
+    "personal.remove": ActDeclaration(undo="personal.import"),
     "personal.strict": ActDeclaration(undo="personal.strict"),
     "policy.migrate": ActDeclaration(dry=True),
     "policy.reload": ActDeclaration(),

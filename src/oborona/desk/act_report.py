@@ -2,21 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import msgspec
 
-
-class UndoCall(msgspec.Struct, frozen=True, kw_only=True):
-    """The act that takes another back: it is called with these arguments, and a reason.
-
-    Args:
-        call: its name.
-        asked: its arguments.
-    """
-
-    call: str
-    asked: dict[str, Any]
+from oborona.desk.undo import UndoCall
 
 
 class ActReport(msgspec.Struct, frozen=True, kw_only=True):

@@ -17,8 +17,8 @@ from oborona.cli.feedback.show import show
 from oborona.cli.feedback.take_back import take_back
 from oborona.cli.feedback.thresholds import rules, thresholds
 from oborona.cli.output import echo_json
-from oborona.cli.personal.store import person_named
 from oborona.cli.terminal import PIPED, Terminal, plain
+from oborona.desk.persons.store import person_named
 from oborona.feedback.events.model import EventKind, StoredEvent
 
 

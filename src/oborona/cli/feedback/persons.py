@@ -21,8 +21,8 @@ from oborona.cli.feedback.event_log import (
 )
 from oborona.cli.feedback.event_log import persons as reporters
 from oborona.cli.output import echo, echo_json
-from oborona.cli.personal.store import person_named
 from oborona.cli.terminal import PIPED, Terminal, plain
+from oborona.desk.persons.store import person_named
 from oborona.eventlog.person_verdicts import opened_verdicts
 from oborona.feedback.antifraud.thresholds import FLOORS
 

@@ -14,8 +14,8 @@ from oborona.cli.feedback.event_log import EventFilter, events, log, opinion
 from oborona.cli.invoking_user import invoking_user
 from oborona.cli.label_store import warn_without_trainer
 from oborona.cli.output import echo, echo_json
-from oborona.cli.personal.store import person_named
 from oborona.cli.terminal import plain
+from oborona.desk.persons.store import person_named
 from oborona.feedback.events.log import EventLog
 from oborona.feedback.events.model import EventDecision, StoredEvent
 

@@ -10,7 +10,7 @@ import msgspec
 from msgspec import Meta
 
 from oborona import state_files
-from oborona.desk.act_report import ActReport, UndoCall
+from oborona.desk.act_report import ActReport
 from oborona.desk.call import ActOrder, act
 from oborona.desk.refusals import NothingDoneError, UnusableValueError
 from oborona.desk.reputation.entity import EntityName, entity_named
@@ -26,6 +26,7 @@ from oborona.desk.reputation.pin_store import (
 )
 from oborona.desk.reputation.statement import ShownPin, shown_pin
 from oborona.desk.site import Site
+from oborona.desk.undo import UndoCall
 from oborona.ident import from_text, to_text
 from oborona.lock import holder
 from oborona.people.caller import Caller
@@ -98,7 +99,7 @@ def set_pin(site: Site, caller: Caller, asked: PinOrder) -> PinnedEntity:
             store.put([pin])
     return PinnedEntity(
         dry=asked.dry,
-        undo=UndoCall(call="reputation.clear", asked={"entity": named.name})
+        undo=UndoCall(act="reputation.clear", arguments={"entity": named.name})
         if before is None
         else _set_again(named, before),
         entity=named.name,
@@ -190,7 +191,7 @@ def clear_pin(site: Site, caller: Caller, asked: ClearOrder) -> ClearedEntity:
 
 def _set_again(named: EntityName, pin: Pin) -> UndoCall:
     asked = {"entity": named.name, "flag": pin.flag, "until": pin.until, "reason": pin.reason}
-    return UndoCall(call="reputation.set", asked=asked)
+    return UndoCall(act="reputation.set", arguments=asked)
 
 
 def _known_name(named: EntityName) -> str:

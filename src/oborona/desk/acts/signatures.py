@@ -9,7 +9,7 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
-from oborona.desk.act_report import ActReport, UndoCall
+from oborona.desk.act_report import ActReport
 from oborona.desk.asks.signatures import MOST_MESSAGES, ShownProposal
 from oborona.desk.call import ActOrder, act
 from oborona.desk.owner import as_owner_of
@@ -19,6 +19,7 @@ from oborona.desk.signatures.store import open_signatures
 from oborona.desk.signatures.text_lines import MAX_FILE, read_signatures
 from oborona.desk.signatures.trial import checked_signature, count_having
 from oborona.desk.site import Site
+from oborona.desk.undo import UndoCall
 from oborona.people.caller import Caller
 from oborona.people.rights import Right
 from oborona.policy.signatures import Signature, SignatureFlag, SignatureKind, SignatureScope
@@ -148,12 +149,12 @@ def remove_signatures(site: Site, caller: Caller, asked: SignatureNamesOrder) ->
     undo = None
     if was:
         lines = b"\n".join(msgspec.json.encode(signature) for signature in was)
-        undo = UndoCall(call="signatures.import", asked={"content": lines, "called": "undo"})
+        undo = UndoCall(act="signatures.import", arguments={"content": lines, "called": "undo"})
     return ChangedSignatures(dry=asked.dry, names=names, state=SignatureState.REMOVED, undo=undo)
 
 
 def _removal(names: list[str]) -> UndoCall:
-    return UndoCall(call="signatures.remove", asked={"names": names})
+    return UndoCall(act="signatures.remove", arguments={"names": names})
 
 
 class SignatureEndOrder(ActOrder, kw_only=True, forbid_unknown_fields=True):
@@ -197,7 +198,7 @@ def expire_signature(site: Site, caller: Caller, asked: SignatureEndOrder) -> En
         before = store.get(asked.name).signature.expires
         if not asked.dry:
             store.expire(asked.name, asked.until, now=now)
-    undo = UndoCall(call="signatures.expire", asked={"name": asked.name, "until": before})
+    undo = UndoCall(act="signatures.expire", arguments={"name": asked.name, "until": before})
     return EndedSignature(
         dry=asked.dry, name=asked.name, until=asked.until, before=before, undo=undo
     )
@@ -382,5 +383,5 @@ def propose_from(
     undo = None
     if proposals and not asked.dry:
         asked_names = {"names": [proposal.id for proposal in proposals]}
-        undo = UndoCall(call="signatures.decline", asked=asked_names)
+        undo = UndoCall(act="signatures.decline", arguments=asked_names)
     return ProposedSignatures(dry=asked.dry, proposals=proposals, undo=undo)
