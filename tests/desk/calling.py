@@ -15,6 +15,8 @@ from oborona.people.caller import Caller, CallWay, Scope, with_roles
 from oborona.people.rights import Role
 from tests.peers.oborona import SETTINGS
 
+NAMES = tuple(CALLS)
+
 
 def site_of(state: Path, **overrides: str) -> Site:
     """Return a site with a state folder; what it notices is forgotten."""

@@ -9,10 +9,10 @@ from oborona.audit.declarations import ACTS
 from oborona.cli.command_kinds import KINDS, Ask
 from oborona.desk.call import CALLS, ActOrder
 from oborona.people.rights import ROLE_RIGHTS, Right, Role
-from tests.desk import calling
+from tests.desk.calling import NAMES
 
 NOUNS = ("reputation", "counters", "signatures", "personal", "lists")
-OURS = sorted(name for name in calling.CALLS if name.partition(".")[0] in NOUNS)
+OURS = sorted(name for name in NAMES if name.partition(".")[0] in NOUNS)
 STAY = {"counters.compact", "reputation.export", "signatures.export"}
 """Acts of commands that write a file, or stop the writer."""
 

@@ -122,8 +122,7 @@ def test_who_is_beyond_the_scope_is_neither_seen_nor_changed(
 def _answers(site: Any, name: str, caller: Caller, **asked: Any) -> bool:
     try:
         call(site, name, caller, **asked)
-    except NotFoundError as error:
-        assert "known" in str(error)
+    except NotFoundError:
         return False
     return True
 
