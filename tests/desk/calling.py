@@ -34,7 +34,7 @@ def person(*roles: Role, scope: Scope | None = None) -> Caller:
 ADMIN = person(Role.ADMIN)
 
 
-def call(site: Site, name: str, caller: Caller = ADMIN, **asked: Any) -> Any:
+def call(site: Site, name: str, caller: Caller = ADMIN, /, **asked: Any) -> Any:
     """Return what a call answers."""
     declared = CALLS[name]
     order = msgspec.json.decode(msgspec.json.encode(asked), type=declared.asked)
@@ -52,5 +52,5 @@ def octets_below(folder: Path) -> dict[str, str]:
     return {
         str(path.relative_to(folder)): hashlib.sha256(path.read_bytes()).hexdigest()
         for path in sorted(folder.rglob("*"))
-        if path.is_file() and not path.name.endswith(("-shm", "-wal", ".lock"))
+        if path.is_file() and not path.name.endswith(("-shm", "-wal", ".lock", "lock.mdb"))
     }

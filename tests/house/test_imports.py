@@ -50,8 +50,9 @@ MAY_IMPORT = {
     | {"telemetry", "resolver", "journal", "feedback", "recheck", "doors", "accounts"},
     "audit": set[str](),
     "people": set[str](),
-    "desk": PURE_ROOMS - {"authentication"}
-    | {"audit", "people", "config", "policy", "session", "stores", "eventlog", "daemon"},
+    "desk": PURE_ROOMS
+    | {"audit", "people", "config", "policy", "session", "stores", "eventlog", "daemon"}
+    | {"journal", "feedback", "recheck"},
     "daemon": {
         "audit",
         "accounts",
@@ -68,7 +69,7 @@ MAY_IMPORT = {
     "cli": PURE_ROOMS
     | {"toml", "policy", "config", "telemetry", "resolver", "journal", "feedback", "recheck"}
     | {"stores", "doors", "milter", "session", "daemon", "counter_load", "accounts"}
-    | {"eventlog", "desk", "audit"},
+    | {"eventlog", "desk", "audit", "people"},
 }
 EVERYONE = {
     "_core",  # native; it imports nothing

@@ -15,7 +15,7 @@ from oborona.cli.terminal import PIPED, Terminal, plain
 from oborona.cli.terminal_person import terminal_caller
 from oborona.desk.asks.reputation import MOST_RANKED, RANKED, RankQuestion, rank_entities
 from oborona.desk.reputation.entity import KINDS
-from oborona.desk.reputation.ranking import RankOrder, RankWindow
+from oborona.desk.reputation.rank import RankOrder, RankWindow
 
 
 @click.command()

@@ -17,7 +17,7 @@ from oborona.desk.reputation.flagged_entities import flagged_entities, selected
 from oborona.desk.reputation.history import PREFIXES
 from oborona.desk.reputation.pin_store import pins_for_reading
 from oborona.desk.reputation.portrait import ShownEntity, portray_entity, show_portrait
-from oborona.desk.reputation.ranking import (
+from oborona.desk.reputation.rank import (
     RankOrder,
     RankWindow,
     change_of,
