@@ -17,6 +17,8 @@ from oborona.desk.refusals import (
     UnknownNameError,
     UnusableValueError,
 )
+from oborona.desk.signatures.store import open_signatures
+from oborona.stores.signatures.rows import SignatureState
 from tests.desk.calling import call, octets_below, site_of, take_back
 
 LETTER = "From: Ann <ann@a.example>\nSubject: news\n\n{}\n"
@@ -34,10 +36,10 @@ def state(tmp_path: Path) -> Path:
 
 
 def in_force(site: Any) -> list[Any]:
-    """Return the store's signatures in force, but for their ids and what was found."""
-    listed = call(site, "signatures.list")["signatures"]
-    stored = [row["signature"] | {"id": ""} for row in listed if row["state"] == "active"]
-    return sorted(stored, key=str)
+    """Return the store's signatures in force, but for their ids."""
+    with open_signatures(site) as store:
+        stored = [record.signature for record in store.all(SignatureState.ACTIVE)]
+    return sorted((msgspec.structs.asdict(one) | {"id": ""} for one in stored), key=str)
 
 
 def test_each_call_once(state: Path) -> None:
@@ -49,6 +51,8 @@ def test_each_call_once(state: Path) -> None:
     assert (same["new"], same["undo"]) == (False, None)
     shown = call(site, "signatures.show", name=name)
     assert (shown["signature"]["author"], shown["signature"]["owner"]) == ("anna", "anna")
+    (listed,) = call(site, "signatures.list", owner="anna")["signatures"]
+    assert listed == shown
     assert (shown["state"], shown["expired"], shown["hits"]["total"]) == ("active", False, 0)
     found = call(site, "signatures.test", messages=[SPAM[0], HAM[0]])["found"]
     assert found[0] == [name]
@@ -80,7 +84,7 @@ def test_proposals_are_decided_about(state: Path) -> None:
     tried = call(site, "signatures.propose", spam=SPAM, ham=HAM, dry=True, limit=2)
     assert tried["proposals"]
     assert {proposal["id"] for proposal in tried["proposals"]} == {"-"}
-    assert octets_below(state) == {}
+    assert in_force(site) == []
     proposed = call(site, "signatures.propose", spam=SPAM, ham=HAM, limit=2)
     names = [proposal["id"] for proposal in proposed["proposals"]]
     waiting = call(site, "signatures.proposals")["proposals"]
