@@ -19,11 +19,11 @@ from oborona.accounts.incidents.store import IncidentStore
 from oborona.cli.context import CliContext, pass_cli_context
 from oborona.cli.incident.store import open_incidents
 from oborona.cli.output import echo
-from oborona.cli.owner import as_owner_of
-from oborona.cli.state_folder import require_state
 from oborona.cli.terminal import plain
 from oborona.desk.hook_program import HookProgram, hook_program
+from oborona.desk.owner import as_owner_of
 from oborona.desk.programs import ProgramError
+from oborona.desk.state_folder import require_state
 
 ALL_S: Final = 200.0  # of one run; what is left is asked for again
 KEPT_ANSWER: Final = 200  # characters

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from typing import Final
 
 from oborona import state_files
-from oborona.cli.owner import as_owner_of
 from oborona.desk.doctor.report import CheckReport, CheckState
+from oborona.desk.owner import as_owner_of
 from oborona.desk.site import Site
 from oborona.errors import StoreError
 from oborona.people.key_book import KeyBook

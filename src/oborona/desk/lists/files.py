@@ -10,13 +10,12 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final, NamedTuple
 
-import click
-
 from oborona import lock
 from oborona.atomic_file import atomic_writer
-from oborona.cli.context import CliContext
-from oborona.cli.mailboxes import UnreadableMail
-from oborona.errors import OboronaError, StoreError
+from oborona.desk.call import CallError, NotFoundError
+from oborona.desk.file_errors import UnreadableListError
+from oborona.desk.site import Site
+from oborona.errors import StoreError
 from oborona.policy.folders import FileOwner
 from oborona.policy.load import Policy
 from oborona.policy.local_lists import in_vain
@@ -29,8 +28,14 @@ FOLDER_MODE: Final = 0o755
 _OF: Final = '["client", "rdns", "sender", "from"]'
 
 
-class UnknownListError(OboronaError):
-    """There is no such list, or it can't be changed by a command; the text says what can."""
+class UnknownListError(CallError):
+    """There is no such list, or it can't be changed like that; the text says what can."""
+
+
+class MissingListError(UnknownListError, NotFoundError):
+    """There is no such list."""
+
+    status = NotFoundError.status
 
 
 class ImplicitList(NamedTuple):
@@ -64,14 +69,14 @@ def implicit_list(name: str) -> ImplicitList | None:
     )
 
 
-def find_list(context: CliContext, name: str) -> SiteList:
+def find_list(site: Site, name: str) -> SiteList:
     """Return a list by its name, `allow` or `deny`.
 
     Raises:
         PolicyError: the policy can't be read.
-        NoList: there is none, or it has no file.
+        UnknownListError: there is none, or it has no file.
     """
-    policy, implicit = context.policy(), implicit_list(name)
+    policy, implicit = site.policy(), implicit_list(name)
     own_name = name if implicit is None else implicit.name
     local_list = next(
         (candidate for candidate in policy.local_lists.lists if candidate.name == own_name), None
@@ -91,10 +96,10 @@ def find_list(context: CliContext, name: str) -> SiteList:
         )
     if implicit is None:
         names = ", ".join(local_list.name for local_list in policy.local_lists.lists)
-        raise UnknownListError(
+        raise MissingListError(
             f"there is no list {name[:64]!a}; there are allow, deny{f', {names}' if names else ''}"
         )
-    return SiteList(None, implicit.name, context.policy_folders.main / implicit.file)
+    return SiteList(None, implicit.name, site.policy_folders.main / implicit.file)
 
 
 def file_of(policy: Policy, name: str) -> Path | None:
@@ -109,14 +114,14 @@ def contents(path: Path) -> bytes:
     """Return what a list file holds; nothing where there is none yet.
 
     Raises:
-        Unread: it can't be read.
+        UnreadableListError: it can't be read.
     """
     try:
         return path.read_bytes()
     except FileNotFoundError:
         return b""
     except OSError as error:
-        raise UnreadableMail(f"{path}: {error.strerror}") from error
+        raise UnreadableListError(f"{path}: {error.strerror}") from error
 
 
 @contextmanager
@@ -152,14 +157,23 @@ def write(site_list: SiteList, raw: bytes) -> None:
         BrokenLine: the policy could not be loaded with it.
         StoreError: it can't be written; what was there stays.
     """
-    table = read(raw)
+    check(site_list, raw)
     implicit = implicit_list(site_list.name)
-    if site_list.list is not None and (vain := in_vain(table, site_list.list.of)) is not None:
-        raise BrokenLine(f"list {site_list.name}: {vain[1]}", vain[0])
     _put(undo_file(site_list.path), contents(site_list.path) or EMPTY, site_list.path)
     _put(site_list.path, raw, site_list.path)
     if site_list.list is None and implicit is not None:
         _begin(site_list.path.with_name(KEPT_IN), implicit)
+
+
+def check(site_list: SiteList, raw: bytes) -> None:
+    """Make sure that the policy could be loaded with a list file.
+
+    Raises:
+        BrokenLine: it could not.
+    """
+    table = read(raw)
+    if site_list.list is not None and (vain := in_vain(table, site_list.list.of)) is not None:
+        raise BrokenLine(f"list {site_list.name}: {vain[1]}", vain[0])
 
 
 def undo_file(path: Path) -> Path:
@@ -194,19 +208,7 @@ def _begin(path: Path, implicit: ImplicitList) -> None:
     _put(path, (present or head) + b"\n" + table.encode(), path)
 
 
-def in_force_line(site_list: SiteList) -> str:
-    """Return what is said once a list was changed."""
-    return (
-        f"{site_list.path}; a running daemon takes it within 1.5 seconds; oborona list undo "
-        f"{_display_name(site_list)} takes it back"
-    )
-
-
-def _display_name(site_list: SiteList) -> str:
-    implicit = implicit_list(site_list.name)
-    return site_list.name if implicit is None else implicit.word
-
-
-def usage(fault: ValueError) -> click.BadParameter:
-    """Return an entry that can't be used as a wrong use of the command."""
-    return click.BadParameter(str(fault), param_hint="ENTRY")
+def called(name: str) -> str:
+    """Return a list's name as people call it."""
+    implicit = implicit_list(name)
+    return name if implicit is None else implicit.word

@@ -12,9 +12,9 @@ from typing import Final, NamedTuple
 import msgspec
 
 from oborona import state_files
-from oborona.cli.context import CliContext
-from oborona.cli.reputation.entity import EntityName
-from oborona.cli.reputation.history import (
+from oborona.counters.window import DAY_S, DAYS
+from oborona.desk.reputation.entity import EntityName
+from oborona.desk.reputation.history import (
     AT_ONCE,
     Reading,
     entity_records,
@@ -22,9 +22,9 @@ from oborona.cli.reputation.history import (
     repips,
     totals,
 )
-from oborona.cli.reputation.names import entities, of_journal
-from oborona.cli.reputation.pin_store import pins_for_reading
-from oborona.counters.window import DAY_S, DAYS
+from oborona.desk.reputation.names import entities, of_journal
+from oborona.desk.reputation.pin_store import pins_for_reading
+from oborona.desk.site import Site
 from oborona.message.sender_pieces import client_network
 from oborona.message.shingles import Hasher, ShingleType
 from oborona.policy.ports import GeoIpLookup
@@ -52,9 +52,7 @@ class _Pinned(NamedTuple):
     origins: dict[Shingle, str]
 
 
-def flagged_entities(
-    context: CliContext, kinds: Sequence[ShingleType], now: float
-) -> list[FlaggedEntity]:
+def flagged_entities(site: Site, kinds: Sequence[ShingleType], now: float) -> list[FlaggedEntity]:
     """Return all entities of some types that have a name and a past here, or a pin; in no order.
 
     Of an address it is the flag that it has at connect, of anything else that of the judgement on
@@ -69,12 +67,12 @@ def flagged_entities(
     wanted_kinds = dict.fromkeys(
         [*kinds, *([ShingleType.CLIENT_IP] if ShingleType.CLIENT_NETWORK in kinds else [])]
     )
-    hasher = Hasher(context.keys().shingles)
-    pinned = _pins(context, now)
-    names = of_journal(context.state / state_files.JOURNAL, now - DAYS * DAY_S, wanted_kinds)
+    hasher = Hasher(site.keys().shingles)
+    pinned = _pins(site, now)
+    names = of_journal(site.state / state_files.JOURNAL, now - DAYS * DAY_S, wanted_kinds)
     named = entities(names, pinned.pins.values(), hasher)
-    places = context.places()
-    with open_readonly(context.loaded.settings, context.state) as store:
+    places = site.places()
+    with open_readonly(site.loaded.settings, site.state) as store:
         judged = asyncio.run(_judge_entities(store, named, pinned, hasher, places, now))
     flags: dict[str, list[ReputationFlag]] = defaultdict(list)
     for flagged in judged:
@@ -115,8 +113,8 @@ def _by_members(flagged: FlaggedEntity, flags: Sequence[ReputationFlag]) -> Flag
     )
 
 
-def _pins(context: CliContext, now: float) -> _Pinned:
-    with pins_for_reading(context) as store:
+def _pins(site: Site, now: float) -> _Pinned:
+    with pins_for_reading(site) as store:
         if store is None:
             return _Pinned({}, {})
         return _Pinned({pin.shingle: pin for pin in store.all(now)}, store.origins(now))
@@ -167,3 +165,12 @@ async def with_history(store: Reading, names: Sequence[EntityName], now: float) 
         for entity, row in zip(names, rows, strict=True)
         if any(row[Window.FORTNIGHT][metric] for metric in Metric)
     ]
+
+
+def selected(entities: list[FlaggedEntity], flag: ReputationFlag) -> list[FlaggedEntity]:
+    """Return those with a flag, of poor also the bad ones, that have a name; sorted by it."""
+    flags = {ReputationFlag.POOR, ReputationFlag.BAD} if flag is ReputationFlag.POOR else {flag}
+    return sorted(
+        (flagged for flagged in entities if flagged.flag in flags and flagged.entity.piece),
+        key=lambda flagged: (flagged.entity.type, flagged.entity.piece),
+    )

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from itertools import islice
 from typing import Final, NamedTuple
 
-from oborona.cli.reputation.entity import EntityName, entity_of
 from oborona.counters.cluster.reader import ClusterReader
 from oborona.counters.readonly import ReadOnlyCounters
 from oborona.counters.window import Timeline, timeline
+from oborona.desk.reputation.entity import EntityName, entity_of
 from oborona.domains import registrable
 from oborona.message.sender_pieces import client_network
 from oborona.message.shingles import Hasher, ShingleType, envelope_shingles

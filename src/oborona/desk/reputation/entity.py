@@ -1,4 +1,4 @@
-"""Entities on the command line: what a person types, as the scan normalises and counts it.
+"""Entities as people name them: what a person types, as the scan normalises and counts it.
 
 192.0.2.1  2001:db8::1          address of a mail server
 192.0.2.0/24  2001:db8::/64     its network
@@ -17,12 +17,12 @@ import re
 from collections.abc import Callable
 from typing import Any, Final
 
-import click
 import msgspec
 
 from oborona import domains
 from oborona.authentication.names import fqdn
-from oborona.cli.shingle import shingle_of
+from oborona.desk.refusals import UnusableValueError
+from oborona.desk.shingle import shingle_of
 from oborona.message.sender_pieces import client_network
 from oborona.message.shingle_name import name_of, type_name
 from oborona.message.shingles import Hasher, ShingleType
@@ -121,11 +121,11 @@ def entity_named(text: str, hasher: Hasher) -> EntityName:
     """Return the entity that a text names.
 
     Raises:
-        click.BadParameter: it names none; the text says what is missing.
+        UnusableValueError: it names none; the text says what is missing.
     """
     text = text.strip()
     if not text or len(text) > MAX_ENTITY or not text.isprintable():
-        raise click.BadParameter(
+        raise UnusableValueError(
             f"{text[:60]!r} is no entity: write an address, network, domain or the like"
         )
     shingle = shingle_of(text)
@@ -138,7 +138,7 @@ def entity_named(text: str, hasher: Hasher) -> EntityName:
     try:
         return entity_of(kind, _piece(kind, value.strip()), hasher)
     except ValueError as fault:
-        raise click.BadParameter(f"{text!r}: {fault}") from None
+        raise UnusableValueError(f"{text!r}: {fault}") from None
 
 
 def _guessed(text: str) -> ShingleType:
@@ -154,7 +154,7 @@ def _guessed(text: str) -> ShingleType:
     if "@" in text:
         return ShingleType.AUTHOR
     if ":" in text:
-        raise click.BadParameter(
+        raise UnusableValueError(
             f"{text!r}: no kind {text.partition(':')[0]!r}; there are {', '.join(KINDS)}, "
             f"and TYPE:HASH"
         )

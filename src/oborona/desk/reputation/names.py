@@ -14,9 +14,8 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-import click
-
-from oborona.cli.reputation.entity import EntityName, entity_named, entity_of
+from oborona.desk.refusals import UnusableValueError
+from oborona.desk.reputation.entity import EntityName, entity_named, entity_of
 from oborona.journal.entry import JournalEntry
 from oborona.journal.queries import JournalReader
 from oborona.message.sender_pieces import client_network
@@ -113,7 +112,7 @@ def entities(names: JournalNames, pins: Iterable[Pin], hasher: Hasher) -> list[E
 def _pinned(pin: Pin, hasher: Hasher) -> EntityName:
     try:
         named = entity_named(pin.name, hasher)
-    except click.BadParameter:  # by its hash
+    except UnusableValueError:  # by its hash
         named = None
     return (
         named

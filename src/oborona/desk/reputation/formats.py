@@ -21,7 +21,7 @@ from typing import Final
 import cdbx
 import msgspec
 
-from oborona.cli.reputation.flagged_entities import FlaggedEntity
+from oborona.desk.reputation.flagged_entities import FlaggedEntity
 from oborona.domains import normal_host
 from oborona.message.shingles import ShingleType
 from oborona.reputation.flag import ReputationFlag

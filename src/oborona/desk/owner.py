@@ -1,4 +1,4 @@
-"""File ownership for commands that write to the daemon's files: a file that root creates must
+"""File ownership for those who write to the daemon's files: a file that root creates must
 belong to the daemon's user, or the daemon can't open it.
 """
 
