@@ -45,7 +45,7 @@ def call(site: Site, name: str, caller: Caller = ADMIN, /, **asked: Any) -> Any:
 def take_back(site: Site, done: Any, caller: Caller = ADMIN) -> Any:
     """Make the call that takes an act back."""
     undo = done["undo"]
-    return call(site, undo["act"], caller, **({"reason": "undone"} | undo["arguments"]))
+    return call(site, undo["call"], caller, **({"reason": "undone"} | undo["asked"]))
 
 
 def octets_below(folder: Path) -> dict[str, str]:

@@ -52,7 +52,7 @@ def test_each_call_once(folder: Path) -> None:
     assert shown["to_begin"] == {"SITE_ALLOW": "allow", "SITE_DENY": "deny"}
     done = call(opened(folder), "lists.add", name="deny", entries=[".Evil.Example"], reason="bad")
     assert (done["name"], done["changed"]) == ("SITE_DENY", [".evil.example"])
-    assert done["undo"] == {"act": "lists.undo", "arguments": {"name": "deny"}}
+    assert done["undo"] == {"call": "lists.undo", "asked": {"name": "deny"}}
     (line,) = entries(folder, "deny")
     assert line.startswith("SITE_DENY .evil.example bad (anna, ")
     warned = call(opened(folder), "lists.add", name="allow", entries=["a@evil.example"])

@@ -52,8 +52,8 @@ def test_each_call_once(state: Path) -> None:
     assert done["say"] == [f"allow address {ANN}"]
     assert done["entries"][0]["note"] == "by anna"
     assert done["undo"] == {
-        "act": "personal.remove",
-        "arguments": {"person": JOE, "what": [ANN], "kind": "address", "contacts": False},
+        "call": "personal.remove",
+        "asked": {"person": JOE, "what": [ANN], "kind": "address", "contacts": False},
     }
     denied = call(site, "personal.deny", person=JOE, what=["s.example"], kind="domain", note="no")
     assert (denied["person"], denied["entries"][0]["note"]) == (JOE, "no")

@@ -94,7 +94,7 @@ def test_an_override_from_its_birth_to_its_end(bare: Path) -> None:
     site, until = site_of(bare), time.time() + 1000
     done = call(site, "reputation.set", entity=BAD, flag="poor", reason="r", until=until)
     assert done["before"] is None
-    assert done["undo"] == {"act": "reputation.clear", "arguments": {"entity": BAD}}
+    assert done["undo"] == {"call": "reputation.clear", "asked": {"entity": BAD}}
     again = call(site, "reputation.set", entity=BAD, flag="bad", reason="worse")
     assert again["before"]["flag"] == "poor"
     take_back(site, again)
@@ -233,6 +233,6 @@ def test_what_cannot_be_used_is_told(
 def test_an_entity_without_a_name_is_taken_back_by_its_hash(bare: Path) -> None:
     site, named = site_of(bare), f"{ShingleType.CLIENT_IP.name.lower()}:{7:016x}"
     done = call(site, "reputation.set", entity=named, flag="bad", reason="r")
-    assert done["undo"]["arguments"] == {"entity": named}
+    assert done["undo"]["asked"] == {"entity": named}
     take_back(site, done)
     assert _pins(site) == {}

@@ -46,7 +46,7 @@ def test_each_call_once(state: Path) -> None:
     site = site_of(state)
     added = call(site, "signatures.add", value="golden parrot", reason="r", score=7.0)
     name = added["id"]
-    assert added["undo"] == {"act": "signatures.remove", "arguments": {"names": [name]}}
+    assert added["undo"] == {"call": "signatures.remove", "asked": {"names": [name]}}
     same = call(site, "signatures.add", value="Golden  Parrot", reason="r")
     assert (same["new"], same["undo"]) == (False, None)
     shown = call(site, "signatures.show", name=name)
