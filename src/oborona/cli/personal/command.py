@@ -28,7 +28,7 @@ from oborona.desk.acts.personal import (
     remove_entries,
     set_strictness,
 )
-from oborona.desk.asks.personal import PersonQuestion, show_person
+from oborona.desk.asks.personal import PersonalListQuestion, show_person
 from oborona.desk.persons.store import person_named
 from oborona.desk.refusals import UnusableValueError
 from oborona.reputation.personal import LAXEST, STRICTEST, PersonalEntryKind
@@ -194,7 +194,7 @@ def strict(context: CliContext, person: str, factor: str) -> None:
 @pass_cli_context
 def show(context: CliContext, person: str, contacts: bool, as_json: bool) -> None:
     """Show a person's entries, the newest last."""
-    question = PersonQuestion(person=person, contacts=contacts)
+    question = PersonalListQuestion(person=person, contacts=contacts)
     shown = show_person(context, terminal_caller(), question)
     if as_json:
         echo_json(shown)

@@ -20,7 +20,7 @@ from oborona.reputation.personal import (
 )
 
 
-class PersonQuestion(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
+class PersonalListQuestion(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
     """Which person.
 
     Args:
@@ -77,7 +77,7 @@ class ShownPerson(msgspec.Struct, frozen=True, kw_only=True):
 
 
 @ask("personal.show", Right.PERSON_SEE, Right.OWN, scoped=True, person=("person",))
-def show_person(site: Site, caller: Caller, asked: PersonQuestion) -> ShownPerson:
+def show_person(site: Site, caller: Caller, asked: PersonalListQuestion) -> ShownPerson:
     """Return a person's entries.
 
     Raises:
