@@ -63,7 +63,7 @@ _COMMANDS: Final = {
     "restore": "backup",
     "audit": "audit",
     "people": "people.command",
-    "desk": "console",
+    "desk": "desk",
     "console": "console",
     "doctor": "doctor",
     "auth": "auth",

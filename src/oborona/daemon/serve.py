@@ -23,12 +23,13 @@ from dataclasses import replace
 from enum import StrEnum
 from functools import partial
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final
 
 from oborona import lock, state_files
 from oborona.config import ListenSettings, LoadedSettings
 from oborona.config.load import DEFAULT
 from oborona.daemon import event_logs, last_trouble, metrics_process, sockets
+from oborona.daemon.beside import BesideProcess, beside_job
 from oborona.daemon.confinement.kinds import ProcessKind
 from oborona.daemon.confinement.memory import keep_memory_private
 from oborona.daemon.exporter import process as exporter
@@ -70,15 +71,6 @@ AS_ROOT: Final = (
 )
 
 log = logging.getLogger("oborona")
-
-
-class BesideProcess(NamedTuple):
-    """A process of a room that stands above this one, which is started with the others."""
-
-    name: str
-    kind: ProcessKind
-    listen: Callable[[ExitStack], tuple[socket.socket, ...]]  # opens what it listens on
-    run: Callable[[tuple[socket.socket, ...], Callable[[], None]], int]
 
 
 class ProcessRole(StrEnum):
@@ -262,7 +254,7 @@ def _run(
                     )
                 )
         jobs += [
-            _beside_job(loaded, other, listening, vital=ProcessRole.WORKER not in roles)
+            beside_job(loaded, other, listening, vital=ProcessRole.WORKER not in roles)
             for other in others
         ]
         if not loaded.settings.confine.system_calls:
@@ -281,53 +273,6 @@ def _run(
             report=partial(_report, state, name, suspects),
             log=log,
         ).run()
-
-
-def run_beside(
-    loaded: LoadedSettings, others: Sequence[BesideProcess], on_ready: Callable[[], None]
-) -> int:
-    """Run processes of rooms above alone, until SIGTERM; neither policy nor state is looked at.
-
-    Args:
-        loaded: the settings.
-        others: at least one.
-        on_ready: called once, when all of them serve.
-
-    Returns:
-        Exit status.
-
-    Raises:
-        SocketError: one can't be opened.
-    """
-    set_up(LogFormat(loaded.settings.log.format), loaded.settings.log.level.upper())
-    faulthandler.enable()
-    keep_memory_private()
-    use_one_heap()
-    with ExitStack() as listening:
-        jobs = [_beside_job(loaded, other, listening, vital=True) for other in others]
-        if not loaded.settings.confine.system_calls:
-            jobs = [replace(job, kind=None) for job in jobs]
-        return Supervisor(
-            jobs,
-            grace_s=loaded.settings.worker.drain_s + 5.0,
-            on_ready=on_ready,
-            on_stop=listening.close,
-            log=log,
-        ).run()
-
-
-def _beside_job(
-    loaded: LoadedSettings, other: BesideProcess, listening: ExitStack, *, vital: bool
-) -> ProcessJob:
-    opened = other.listen(listening)
-    return ProcessJob(
-        name=other.name,
-        run=partial(other.run, opened),
-        sockets=opened,
-        hung_s=loaded.settings.worker.hung_s,
-        vital=vital,
-        kind=other.kind,
-    )
 
 
 def _log_policy_files(loaded: LoadedSettings, policy: Policy) -> None:
