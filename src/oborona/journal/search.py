@@ -311,13 +311,17 @@ def _range(query: JournalQuery) -> tuple[int, int]:
 
 def _asks_of_content(query: JournalQuery) -> bool:
     """Tell whether no refusal before the content can answer a question."""
-    return bool(query.sizes) or query.among is not None or any(
-        not term.negated
-        and (
-            term.field in (QueryField.SUBJECT, QueryField.MESSAGE, QueryField.LIST)
-            or (term.field is QueryField.VERDICT and term.text in _LET_IN)
+    return (
+        bool(query.sizes)
+        or query.among is not None
+        or any(
+            not term.negated
+            and (
+                term.field in (QueryField.SUBJECT, QueryField.MESSAGE, QueryField.LIST)
+                or (term.field is QueryField.VERDICT and term.text in _LET_IN)
+            )
+            for term in query.terms
         )
-        for term in query.terms
     )
 
 
