@@ -85,12 +85,12 @@ def _empty(value: Any) -> bool:
 
 def _text(value: Any) -> str:
     if value is _MISSING or value is None:
-        return "–"
+        return "\N{EN DASH}"
     if isinstance(value, list):
-        return ", ".join(map(_text, value)) or "–"
+        return ", ".join(map(_text, value)) or "\N{EN DASH}"
     if isinstance(value, float):
         return f"{value:g}"
-    return str(value) or "–"
+    return str(value) or "\N{EN DASH}"
 
 
 def _cut(text: str) -> str:
