@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Mapping
 from typing import Any, Final
 
 from aiohttp import web
@@ -172,7 +173,7 @@ async def restore_report(visit: Visit) -> web.Response:
 async def _act(
     visit: Visit,
     call: str,
-    order: dict[str, object],
+    order: Mapping[str, object],
     title: str,
     shown: str = "message/done.html",
     undo: tuple[str, str, Any] | None = None,

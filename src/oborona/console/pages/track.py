@@ -42,6 +42,16 @@ VERDICTS: Final = (
 )
 
 
+WORDS: Final = (
+    ("from: to: domain: subject: list: login:", marked("who, whom and what")),
+    ("ip:192.0.2.0/24 client: helo:", marked("where it came from")),
+    ("verdict:junk rule:MASS_* decided: score>80 size>10M", marked("how it was judged")),
+    ("queue: id: message:", marked("names of one message")),
+    ("since:2h since:2026-11-20 until:2026-11-22", marked("when it came")),
+)
+"""Of the search language, and what they ask."""
+
+
 class TrackChip(NamedTuple):
     """A choice of one condition; `url` is the search with it."""
 
@@ -88,6 +98,7 @@ async def show_track(visit: Visit) -> web.Response:
         about=[(name, url) for name, url in track_query.entities(query) if visit.leads(url)],
         grep=_grep(query),
         export_rows=EXPORT_ROWS,
+        language_words=WORDS,
     )
 
 

@@ -1,4 +1,4 @@
-"""Try: a message that somebody hands in, judged, read and authenticated; nothing of it is counted."""
+"""Try: a message that somebody hands in is judged, read and authenticated, and counts nowhere."""
 
 from __future__ import annotations
 
