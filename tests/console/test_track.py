@@ -21,7 +21,7 @@ from oborona.console.track_query import TrackLinks, entities, narrowed, pieces, 
 from oborona.ident import first_id_at, to_text
 from oborona.journal.query import parse_query
 from oborona.people.rights import Role
-from tests.console.cases.message import ID, LOOKED, TAUGHT, WHOLE
+from tests.console.cases.message import ID, LOOKED, REFERENCE, REFUSED, TAUGHT, WHOLE
 from tests.console.conftest import RunningConsole
 from tests.console.page_case import PageCase
 from tests.console.page_request import PageParts, fetch
@@ -96,6 +96,8 @@ async def test_a_saved_table_holds_no_formula_and_goes_on_to_its_end(
     assert len(told["messages"]) == 8
     case = PageCase(name="rules", path=f"/message/{ID}?as=csv", answers=WHOLE)
     assert (await fetch(console, http, case)).text.startswith("rule,mode,then,now,words\r\nMASS_")
+    case = PageCase(name="refusal", path=f"/message/{REFERENCE}?as=csv", answers=REFUSED)
+    assert (await fetch(console, http, case)).text.startswith("rule,mode,score,words\r\nZEN,live")
     case = PageCase(name="all", path=f"/message/{ID}?as=json", answers=WHOLE)
     assert {"explanation", "story"} == json.loads((await fetch(console, http, case)).text).keys()
 

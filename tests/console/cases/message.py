@@ -213,6 +213,12 @@ REFUSAL = RefusalExplanation(
     last="2026-11-28 10:33:00+00:00",
 )
 WHOLE = {"messages.explain": explanation(explained()), "messages.story": STORY}
+REFUSED = {
+    "messages.explain": explanation(refusal=REFUSAL),
+    "messages.story": story(
+        happened(StoryKind.REFUSED, -600, ref=REFERENCE, verdict=Action.REJECT, where=Told.SENDER)
+    ),
+}
 PURGED = {
     "messages.explain": explanation(
         explained(
@@ -327,14 +333,7 @@ CASES = [
     PageCase(
         name="message-refusal",
         path=f"/message/{REFERENCE}",
-        answers={
-            "messages.explain": explanation(refusal=REFUSAL),
-            "messages.story": story(
-                happened(
-                    StoryKind.REFUSED, -600, ref=REFERENCE, verdict=Action.REJECT, where=Told.SENDER
-                )
-            ),
-        },
+        answers=REFUSED,
         texts=(
             "Refused before the content",
             "7 refusals are counted together, from 203.0.113.0/24",

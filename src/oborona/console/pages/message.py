@@ -51,6 +51,9 @@ async def show_message(visit: Visit) -> web.Response:
     if found.message is None and found.refusal is None:
         return visit.render("message/several.html", what=what, found=found, links=links)
     if found.refusal is not None:
+        if visit.query("as") == "csv":
+            hits = ((one.name, one.mode, one.score, one.say) for one in found.refusal.rules)
+            return visit.csv("rules", ("rule", "mode", "score", "words"), hits)
         shown = {"refusal": found.refusal, "story": story, "links": links}
         return visit.render("message/refusal.html", **shown)
     return _show(visit, found, story, links)
