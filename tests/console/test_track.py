@@ -18,6 +18,7 @@ import pytest
 from playwright.async_api import Browser
 
 from oborona.console.track_query import TrackLinks, entities, narrowed, pieces, replaced, word
+from oborona.console.visit import Visit
 from oborona.ident import first_id_at, to_text
 from oborona.journal.query import parse_query
 from oborona.people.rights import Role
@@ -25,7 +26,7 @@ from tests.console.cases.message import ID, LOOKED, REFERENCE, REFUSED, TAUGHT, 
 from tests.console.conftest import RunningConsole
 from tests.console.page_case import PageCase
 from tests.console.page_request import PageParts, fetch
-from tests.console.stub_desk import NOW
+from tests.console.stub_desk import NOW, token_of
 from tests.console.track_answers import found_mail, found_message, refused_message
 from tests.console.walls import WalledPage, walled_context
 
@@ -222,3 +223,43 @@ async def test_support_finds_mail_sees_why_teaches_it_and_takes_that_back(
     await page.wait_for_url(f"**/message/{ID}")
     await walled.held()
     await context.close()
+
+
+@pytest.mark.parametrize(
+    ("scope", "teaches"),
+    [
+        (None, True),
+        ({"domains": None, "addresses": []}, True),
+        ({"domains": ["shop.example"], "addresses": []}, False),
+        ({"domains": [], "addresses": ["joe@shop.example"]}, False),
+    ],
+)
+async def test_who_sees_some_recipients_alone_is_offered_what_they_may(
+    console: RunningConsole, http: aiohttp.ClientSession, scope: object, teaches: bool
+) -> None:
+    console.desk.people[token_of(Role.ADMIN)]["scope"] = scope
+    case = PageCase(name="scope", path=f"/message/{ID}", answers=WHOLE)
+    shown = (await fetch(console, http, case)).shown
+    assert ("It is not spam" in shown) == teaches
+    assert ("Take back" in shown) == teaches
+    assert "Look again" in shown
+    assert "Move it back" in shown
+
+
+async def test_names_lead_to_their_pages_where_there_are_such(
+    console: RunningConsole, http: aiohttp.ClientSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    case = PageCase(name="names", path=f"/message/{ID}", answers=WHOLE)
+    links = PageParts((await fetch(console, http, case)).text).links
+    assert "/track?q=from%3Aa%40bank.example" in links
+    there = Visit.leads
+    monkeypatch.setattr(
+        Visit,
+        "leads",
+        lambda self, path, method="GET": path.startswith("/entity/") or there(self, path, method),
+    )
+    links = PageParts((await fetch(console, http, case)).text).links
+    assert {"/entity/a%40bank.example", "/entity/203.0.113.9"} <= set(links)
+    assert "/track?q=from%3Aa%40bank.example" in links
+    case = PageCase(name="about", path="/track?q=ip%3A192.0.2.7", answers=found_mail())
+    assert "/entity/192.0.2.7" in PageParts((await fetch(console, http, case)).text).links

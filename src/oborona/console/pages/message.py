@@ -85,7 +85,7 @@ def _show(
         said_at=times,
         base=message_url((message.id or "").partition(".")[0]),
         # what is not scoped is refused to whoever sees some recipients alone
-        whole=not visit.signed_in.scope,
+        whole=visit.signed_in.sees_all_mail,
     )
 
 
