@@ -36,7 +36,7 @@ class ReadEntity(msgspec.Struct, frozen=True, kw_only=True):
     shown: str = ""
 
 
-class ReadFile(msgspec.Struct, frozen=True, kw_only=True):
+class ReadArchiveFile(msgspec.Struct, frozen=True, kw_only=True):
     """A file in an archive."""
 
     name: str
@@ -53,7 +53,7 @@ class ReadAttachment(msgspec.Struct, frozen=True, kw_only=True):
     sha256: str = ""
     encrypted: bool = False
     macros: bool = False
-    files: list[ReadFile] = []
+    files: list[ReadArchiveFile] = []
 
 
 class ReadFinding(msgspec.Struct, frozen=True, kw_only=True):
