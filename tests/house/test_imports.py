@@ -54,7 +54,8 @@ MAY_IMPORT = {
     "console": {"people", "config", "doors", "reputation", "telemetry"},
     "desk": PURE_ROOMS - {"authentication"}
     | {"audit", "people", "config", "policy", "session", "stores", "eventlog", "daemon"}
-    | {"telemetry", "doors", "toml", "journal", "feedback", "recheck", "accounts"},
+    | {"telemetry", "doors", "toml", "journal", "feedback", "recheck", "accounts"}
+    | {"milter", "resolver"},
     "daemon": {
         "audit",
         "people",
