@@ -137,7 +137,7 @@ class ShownProof(msgspec.Struct, frozen=True, kw_only=True):
     proved: str = ""
 
 
-class ShownEntity(msgspec.Struct, frozen=True, kw_only=True):
+class MentionedEntity(msgspec.Struct, frozen=True, kw_only=True):
     """Whom or what a message names, and has a reputation."""
 
     kind: str
@@ -158,7 +158,7 @@ class MessageAnswer(msgspec.Struct, frozen=True, kw_only=True):
     message: ShownMessage | None = None
     refusal: ShownRefusal | None = None
     proof: ShownProof | None = None
-    who: list[ShownEntity] = []
+    who: list[MentionedEntity] = []
     copies: list[ShownCopy] = []
     candidates: list[TrackedMessage] = []
     reached: str = ""
