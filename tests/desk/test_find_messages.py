@@ -232,3 +232,43 @@ def test_verdicts_are_words_of_json(tmp_path: Path) -> None:
     fill(site, entry_of(verdict=Action.TEMPFAIL))
     answer = msgspec.json.decode(msgspec.json.encode(find_messages(site, TERMINAL, ask())))
     assert answer["hits"][0]["verdict"] == "tempfail"
+
+
+def test_a_search_among_moved_mail_finds_what_was_moved_and_moved_back(tmp_path: Path) -> None:
+    site = make_site(tmp_path)
+    entries = [entry_of(ago_s=1000 - number, subject=f"n{number}") for number in range(6)]
+    fill(site, *entries, refusals=[make_refusal(time=time.time() - 60)])
+    assert find_messages(site, TERMINAL, ask(moved=True)).hits == ()
+    move(site, entries[1], JOE)
+    move(site, entries[3], JOE, EVE)
+    move(site, entries[4], EVE, undo=True)
+    found = find_messages(site, TERMINAL, ask(moved=True))
+    assert [hit.subject for hit in found.hits] == ["n4", "n3", "n1"]
+    assert (found.older, found.reached) == ("", "")
+    assert [hit.subject for hit in find_messages(site, scoped(JOE), ask(moved=True)).hits] == [
+        "n3",
+        "n1",
+    ]
+    assert [hit.subject for hit in find_messages(site, TERMINAL, ask("n3", moved=True)).hits] == [
+        "n3"
+    ]
+
+
+@pytest.mark.parametrize("most", [1, 2, 3, 4, 9])
+def test_moved_mail_is_found_whole_however_few_moves_are_looked_at(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, most: int
+) -> None:
+    monkeypatch.setattr("oborona.desk.messages.search.MOST_MOVED", most)
+    site = make_site(tmp_path)
+    entries = [entry_of(ago_s=1000 - number, subject=f"n{number}") for number in range(4)]
+    fill(site, *entries)
+    for entry in entries:
+        move(site, entry, JOE, EVE)
+    seen, older = list[str](), ""
+    for _ in range(20):
+        page = find_messages(site, TERMINAL, ask(moved=True, older=older))
+        seen += [hit.subject for hit in page.hits]
+        older = page.older
+        if not older:
+            break
+    assert seen == ["n3", "n2", "n1", "n0"]

@@ -27,7 +27,7 @@ class ConsolePerson(msgspec.Struct, frozen=True, kw_only=True):
     roles: frozenset[Role] = frozenset()
     rights: frozenset[Right] = frozenset()
     language: str | None = ""
-    scope: Any = None
+    scope: dict[str, Any] | None = None
     fresh: Any = None
     node: str | None = ""
     policy: str | None = ""
@@ -36,6 +36,11 @@ class ConsolePerson(msgspec.Struct, frozen=True, kw_only=True):
     def is_staff(self) -> bool:
         """Whether they are more than a reader of their own mail."""
         return bool(self.roles - {Role.READER})
+
+    @property
+    def sees_all_mail(self) -> bool:
+        """Whether they see the mail of the whole site, and not that of some recipients alone."""
+        return self.scope is None or self.scope.get("domains") is None
 
     def may(self, right: Right) -> bool:
         """Return whether they have a right."""

@@ -206,7 +206,9 @@ class JournalSearch:
         until it is time to end.
         """
         first, last = _range(query)
-        if any(term.field in _INDEXED and not term.negated for term in query.terms):
+        if query.among is not None or any(
+            term.field in _INDEXED and not term.negated for term in query.terms
+        ):
             yield JournalStretch(first, last, short=True)
             return
         for stretch in self._words.stretches(query, first, last):
@@ -309,13 +311,17 @@ def _range(query: JournalQuery) -> tuple[int, int]:
 
 def _asks_of_content(query: JournalQuery) -> bool:
     """Tell whether no refusal before the content can answer a question."""
-    return bool(query.sizes) or any(
-        not term.negated
-        and (
-            term.field in (QueryField.SUBJECT, QueryField.MESSAGE, QueryField.LIST)
-            or (term.field is QueryField.VERDICT and term.text in _LET_IN)
+    return (
+        bool(query.sizes)
+        or query.among is not None
+        or any(
+            not term.negated
+            and (
+                term.field in (QueryField.SUBJECT, QueryField.MESSAGE, QueryField.LIST)
+                or (term.field is QueryField.VERDICT and term.text in _LET_IN)
+            )
+            for term in query.terms
         )
-        for term in query.terms
     )
 
 

@@ -5,6 +5,7 @@ SQLite calls functions of it back: who runs a condition has `add_functions` give
 
 from __future__ import annotations
 
+import json
 import re
 import sqlite3
 from functools import lru_cache
@@ -71,6 +72,9 @@ def condition(query: JournalQuery) -> Condition:
     if query.before is not None:
         parts.append("id < ?")
         values.append(query.before)
+    if query.among is not None:
+        parts.append("id IN (SELECT value FROM json_each(?))")
+        values.append(json.dumps(query.among))
     for bound in query.bounds:
         parts.append(f"score {bound.sign} ?")
         values.append(bound.score)

@@ -273,6 +273,23 @@ class MoveStore(SharedSqliteFile):
         )
         return [row[0] for row in rows]
 
+    def moved_copies(self, *, before: int, most: int) -> list[tuple[int, str]]:
+        """Return messages and recipients of copies that were moved, the newest message first, also
+        of those that were moved back.
+
+        Args:
+            before: id in the journal, exclusive.
+            most: so many.
+        """
+        return [
+            (message, recipient)
+            for message, recipient in self.rows(
+                "SELECT message, recipient FROM move WHERE state IN ('done', 'undone')"
+                " AND undoes IS NULL AND message < ? ORDER BY message DESC LIMIT ?",
+                (before, most),
+            )
+        ]
+
     def get(self, id_: int) -> Move | None:
         """Return a move; None when there is none, or no longer."""
         return next(iter(self._moves("WHERE id = ?", id_)), None)

@@ -14,6 +14,7 @@ from oborona.desk.messages.own_mail import OwnMail, own_mail
 from oborona.desk.messages.reference import MessageExplanation, explain_reference
 from oborona.desk.messages.search import (
     FoundMessage,
+    moved_messages,
     open_search,
     people_named,
     read_query,
@@ -45,6 +46,7 @@ class MessageQuestion(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
         until: before that; of a day its end.
         limit: messages.
         older: id; messages before it: the next page.
+        moved: those alone of which a copy was moved later.
         within: seconds after which what was found is the answer.
         person: for the audit log: the recipients that the query names; told by it, whatever is
             given.
@@ -55,6 +57,7 @@ class MessageQuestion(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
     until: Moment = ""
     limit: Annotated[int, Meta(ge=1, le=MOST_ROWS)] = 50
     older: Moment = ""
+    moved: bool = False
     within: Within = 1.5
     person: str = ""
 
@@ -120,10 +123,16 @@ def find_messages(site: Site, caller: Caller, asked: MessageQuestion) -> Message
         query = read_query(asked.query, asked.since, asked.until, asked.older, now=time.time())
     except BadQuery as error:
         raise CallError(str(error)) from error
+    go_on = None
+    if asked.moved:
+        among, go_on = moved_messages(site, caller.scope, query.before)
+        query = msgspec.structs.replace(query, among=among)
     with open_search(site, caller.scope) as journal:
         found = journal.find(within_scope(query, caller.scope), asked.limit, within_s=asked.within)
         hits = list(found)
         reached = "" if journal.reached is None else to_text(journal.reached)
+        if go_on is not None and len(hits) < asked.limit:
+            reached = reached or to_text(go_on)
         full = len(hits) == asked.limit
         answer = MessageList(
             hits=rows_of(site, hits, caller.scope),

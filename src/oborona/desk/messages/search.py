@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Sequence
-from typing import Final
+from typing import Final, NamedTuple
 
 import msgspec
 
@@ -12,7 +12,7 @@ from oborona import state_files
 from oborona.desk.configured_site import ConfiguredSite
 from oborona.errors import StoreError
 from oborona.feedback.events.log import EventLog
-from oborona.ident import from_text
+from oborona.ident import HIGHEST, from_text
 from oborona.journal.query import (
     MOST_TERMS,
     BadQuery,
@@ -29,6 +29,8 @@ from oborona.journal.search import JournalSearch, SearchHit
 from oborona.people.caller import Scope
 from oborona.recheck.moves import MoveStore
 from oborona.types import Action, RuleHit, Stage
+
+MOST_MOVED: Final = 5_000  # copies that a search among them looks at: some milliseconds
 
 _PEOPLE: Final = (QueryField.TO, QueryField.ANY, QueryField.DOMAIN)
 """Fields whose words may be of a recipient."""
@@ -150,6 +152,44 @@ def within_scope(query: JournalQuery, scope: Scope) -> JournalQuery:
         return query
     term = QueryTerm(QueryField.TO, names[0])
     return msgspec.structs.replace(query, terms=(*query.terms, term))
+
+
+class MovedMessages(NamedTuple):
+    """Messages of which copies were moved.
+
+    Args:
+        ids: of those that a caller may see.
+        go_on: id before which further ones are to be looked for; None = these are all.
+    """
+
+    ids: tuple[int, ...]
+    go_on: int | None
+
+
+def moved_messages(site: ConfiguredSite, scope: Scope, before: int | None) -> MovedMessages:
+    """Return the newest messages of which copies were moved.
+
+    Args:
+        site: whose moves.
+        scope: whose copies.
+        before: an id; only older messages; None = any.
+
+    Raises:
+        StoreError: the moves can't be read.
+    """
+    path = site.state / state_files.MOVES
+    if not path.exists():
+        return MovedMessages((), None)
+    with MoveStore(path, make=False) as store:
+        copies = store.moved_copies(before=HIGHEST if before is None else before, most=MOST_MOVED)
+    ids = dict.fromkeys(message for message, recipient in copies if scope.covers(recipient))
+    if len(copies) < MOST_MOVED:
+        return MovedMessages(tuple(ids), None)
+    last = copies[-1][0]
+    if last == copies[0][0]:  # all are copies of one message
+        return MovedMessages(tuple(ids), last)
+    # of the last message there may be further copies: the next search has it whole
+    return MovedMessages(tuple(ident for ident in ids if ident != last), last + 1)
 
 
 def rows_of(
