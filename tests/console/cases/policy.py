@@ -24,6 +24,7 @@ from oborona.desk.policy.origins import OriginRow
 from oborona.desk.policy.preview import PolicyPreview, PreviewExample, RuleEffectChange
 from oborona.desk.policy.publication import PolicyPublication
 from oborona.desk.policy.rebase import DraftConflict
+from oborona.desk.policy.rule_history import RuleHistory
 from oborona.desk.policy.rule_table import RuleDetail, RuleHitMessage, RuleRow, ShownRules
 from oborona.people.rights import Role
 from oborona.policy.folders import FileOwner
@@ -254,14 +255,33 @@ CASES = [
     PageCase(
         name="policy-rule",
         path="/policy/rule/LINKS",
-        answers={"policy.rule": detail(HIT), **desk()},
-        texts=("links > 1", "spf.pass", "MANY", "it hits", "U+202E", "Change it in a draft"),
+        answers={
+            "policy.rule": detail(HIT),
+            "policy.rule_history": told(
+                RuleHistory(versions=VERSIONS.versions[3:], complete=False)
+            ),
+            **desk(),
+        },
+        texts=(
+            "Versions that changed it",
+            "Older versions were not",
+            "links > 1",
+            "spf.pass",
+            "MANY",
+            "it hits",
+            "U+202E",
+            "Change it in a draft",
+        ),
     ),
     PageCase(
         name="policy-rule-quiet",
         path="/policy/rule/LINKS",
         answers={"policy.rule": detail(), **desk("read")},
-        texts=('console.policy = "read"', "No message of the journal"),
+        texts=(
+            "Versions can't be read just now.",
+            'console.policy = "read"',
+            "No message of the journal",
+        ),
     ),
     PageCase(
         name="policy-rule-gone",

@@ -99,6 +99,13 @@ class HistoryOnPage(msgspec.Struct, frozen=True, kw_only=True):
     current: int
 
 
+class RuleHistoryOnPage(msgspec.Struct, frozen=True, kw_only=True):
+    """Versions in which a rule was changed."""
+
+    versions: list[VersionOnPage]
+    complete: bool
+
+
 class ProblemOnPage(msgspec.Struct, frozen=True, kw_only=True):
     """What is wrong, or hardly meant."""
 

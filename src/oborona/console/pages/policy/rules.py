@@ -10,7 +10,12 @@ from aiohttp import web
 
 from oborona.console.declaration import page
 from oborona.console.language import marked
-from oborona.console.pages.policy.answers import RuleDetailOnPage, RuleOnPage, RulesOnPage
+from oborona.console.pages.policy.answers import (
+    RuleDetailOnPage,
+    RuleHistoryOnPage,
+    RuleOnPage,
+    RulesOnPage,
+)
 from oborona.console.pages.policy.permission import writing_mode
 from oborona.console.visit import Visit
 from oborona.people.rights import Right
@@ -77,9 +82,14 @@ async def show_rule(visit: Visit) -> web.Response:
     Raises:
         DeskError: the desk does not answer, or knows no such rule.
     """
-    found = await visit.ask("policy.rule", {"name": visit.parts["name"]}, RuleDetailOnPage)
+    asked = {"name": visit.parts["name"]}
+    found = await visit.ask("policy.rule", asked, RuleDetailOnPage)
     if visit.query("as") == "json":
         return visit.json("rule", found)
     return visit.render(
-        "policy/rule.html", found=found, row=found.row, mode=await writing_mode(visit)
+        "policy/rule.html",
+        found=found,
+        row=found.row,
+        history=await visit.part("policy.rule_history", asked, RuleHistoryOnPage),
+        mode=await writing_mode(visit),
     )
