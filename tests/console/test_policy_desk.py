@@ -74,7 +74,7 @@ class DeskedConsole:
         ) as response:
             return HttpAnswer(response, await response.text())
 
-    async def send(self, path: str, /, piece: bool = False, **fields: str) -> HttpAnswer:
+    async def send(self, path: str, /, *, piece: bool = False, **fields: str) -> HttpAnswer:
         """Send a form; `piece`: as a script does that puts a piece into a page."""
         fields["token"] = self.server.console.tokens.make(self._token)
         headers = FROM_HERE | self._cookies() | ({"HX-Request": "true"} if piece else {})
@@ -207,7 +207,8 @@ async def test_what_others_write_meanwhile_is_shown_and_nothing_is_lost(
     assert "-# by hand" not in conflict.shown
     assert "+# by hand" in conflict.shown
     assert "+# both" in conflict.shown
-    taken = await desked.send(f"{DRAFT}/rebase", **{f"keep-{OVERLAY}": "mine"})
+    choice = {f"keep-{OVERLAY}": "mine"}
+    taken = await desked.send(f"{DRAFT}/rebase", piece=False, **choice)
     assert "It begins from version 2 now" in taken.shown
     assert "# both" in (await desked.open(DRAFT)).shown
 
