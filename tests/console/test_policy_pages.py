@@ -197,3 +197,13 @@ def test_differences_of_a_conflict_are_bounded() -> None:
     assert changed_lines(None, "a\n")[1:] == ["+a"]
     assert changed_lines("a\n", None)[1:] == ["-a"]
     assert len(changed_lines("", "x\n" * 100_000)) == 500
+
+
+@LOOP
+async def test_problems_lead_to_lines_of_the_draft_alone(
+    console: RunningConsole, http: aiohttp.ClientSession
+) -> None:
+    answer = await shown(console, http, "policy-draft-wrong")
+    assert 'href="#line-3" data-line="3" data-column="9"' in answer.text
+    assert "20-links.toml, line 4: elsewhere" in answer.shown
+    assert "file=20-links.toml" not in answer.text  # it ships, and is in no draft

@@ -518,7 +518,7 @@ CASES = [
         path=f"{DRAFT}/change",
         form={"form": "test", "rule": "LINKS", "message": MESSAGE, "hit": "no"},
         answers=desk(
-            draft_test=told(
+            draft_test=lambda _: told(
                 TestAdded(
                     changed=DraftChanged(draft="mine", file=OVERLAY),
                     facts={"links": 2},
@@ -539,7 +539,7 @@ CASES = [
         name="policy-tests-failed",
         path=f"{DRAFT}/test",
         answers=desk(
-            test=told(
+            test=lambda _: told(
                 TestsAnswer(
                     tests=2, failed=(PolicyProblem(file=OWN + OVERLAY, line=7, message=HOSTILE),)
                 )

@@ -88,6 +88,7 @@ def _draft(shown: DraftShownOnPage, name: str) -> dict[str, object]:
     return {
         "brief": shown.brief,
         "name": name,
+        "names": shown.files,
         "file": "",
         "file_of": file_of,
         "draft_path": draft_path,

@@ -48,9 +48,10 @@ async def check_text(visit: Visit) -> web.Response:
     file, text = visit.form.one("file"), _text(visit)
     if not visit.partial:
         return await _editor(visit, file, text)
-    asked = {"draft": visit.parts["name"], "file": file, "text": text}
-    found = await linted(visit, asked)
-    return visit.render("policy/lint.html", found=found, **_places(visit.parts["name"], file))
+    name = visit.parts["name"]
+    names = {*(await _shown(visit, name)).files, file}
+    found = await linted(visit, {"draft": name, "file": file, "text": text})
+    return visit.render("policy/lint.html", found=found, names=names, **_places(name, file))
 
 
 @page("POST", "/policy/draft/{name}", Right.POLICY_DRAFT, max_bytes=MAX_FORM)

@@ -60,6 +60,7 @@ async def _forms(
         422 if told else 200,
         brief=shown.brief,
         name=name,
+        names=shown.files,
         mode=await writing_mode(visit),
         own=is_own(visit, shown.brief),
         told=told,
