@@ -105,6 +105,7 @@ def test_an_act_wants_a_reason_and_some_asks_of_some_roles_do(
     for words in ("", "  "):
         with pytest.raises(CallError, match="say why"):
             runner.run(calls["reputation.set"], ANNA, told(entity="x", reason=words))
+    runner.run(calls["reputation.set"], ANNA, told(entity="x", dry=True))
     with pytest.raises(CallError, match="say why"):
         runner.run(calls["content.show"], person("ann", Role.SUPPORT), told(name="x"))
     runner.run(

@@ -61,7 +61,7 @@ class ActOrder(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
     """What every act is told.
 
     Args:
-        reason: why it is done; who is not at the terminal must say.
+        reason: why it is done; who is not at the terminal must say, but of a dry run.
         dry: tell what would be done, and do nothing.
         key: the caller's own name of this order: the same again is answered and not done again.
     """

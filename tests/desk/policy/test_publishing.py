@@ -366,3 +366,32 @@ def test_drafts_are_shown_to_those_alone_who_draft(site: Site) -> None:
     with pytest.raises(NotAllowedError):
         call(site, "policy.diff", person(Role.SUPPORT), draft="mine")
     assert call(site, "policy.diff", person(Role.ANALYST), draft="mine").changes
+
+
+def test_versions_that_changed_a_rule_are_named(site: Site, tmp_path: Path) -> None:
+    def changed(name: str) -> list[int]:
+        found = call(site, "policy.rule_history", name=name)
+        assert found.complete
+        return [version.number for version in found.versions]
+
+    call(site, "policy.history")
+    new_draft(site, MILDER)
+    publish_live(site)
+    edited = tmp_path / "policy.d" / OVERLAY
+    edited.write_text(f"{MILDER}\n# a word\n")  # says the same of the rule
+    call(site, "policy.history")
+    edited.write_text(f'{MILDER}\n[[rule]]\nname = "WORDS"\nscore = 1\n')
+    call(site, "policy.history")
+    assert (changed("LINKS"), changed("WORDS"), changed("NONE")) == ([2, 1], [4, 1], [])
+    edited.write_bytes(b'rule = "LINKS"\n\xff')  # by hand, and no TOML
+    call(site, "policy.history")
+    assert changed("LINKS") == [5, 2, 1]
+
+
+def test_what_would_be_done_is_told_without_a_reason(site: Site) -> None:
+    new_draft(site, MILDER)
+    call(site, "policy.preview", draft="mine", within_s=30)
+    planned = call(site, "policy.publish", draft="mine", live=True, dry=True)
+    assert planned.files == (OVERLAY,)
+    done = publish_live(site)
+    assert call(site, "policy.roll_back", version=done.undo, dry=True).files == (OVERLAY,)

@@ -33,6 +33,7 @@ from oborona.desk.policy.guards import linted
 from oborona.desk.policy.lint import PolicyProblem, failed_tests
 from oborona.desk.policy.origins import OriginRow, policy_rows, setting_rows
 from oborona.desk.policy.preview import MOST_MESSAGES, PolicyPreview
+from oborona.desk.policy.rule_history import RuleHistory, rule_history
 from oborona.desk.policy.rule_table import (
     RuleDetail,
     ShownRules,
@@ -102,6 +103,23 @@ def show_rule(site: Site, caller: Caller, asked: RuleQuestion) -> RuleDetail:
     """
     most = asked.messages if caller.may(Right.TRACK) else 0
     return rule_detail(site.policy(), site.state, asked.name, most, ASK_S)
+
+
+class RuleHistoryQuestion(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
+    """Versions in which a rule was changed.
+
+    Args:
+        name: of the rule.
+    """
+
+    name: Annotated[str, Meta(min_length=1, max_length=200)]
+
+
+@ask("policy.rule_history", Right.POLICY_SEE)
+def show_rule_history(site: Site, caller: Caller, asked: RuleHistoryQuestion) -> RuleHistory:
+    """Return the versions in which the site's own files came to say something else of a rule."""
+    with versions_of(site) as store:
+        return rule_history(store, asked.name, ASK_S)
 
 
 class OriginQuestion(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
