@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Final, Literal
 
 from msgspec import Meta
 
-from oborona.config.address import EXAMPLES, Address, parse_address
+from oborona.config.address import EXAMPLES, Address, InetAddress, parse_address
 from oborona.config.doors import ListenSettings, check_optional_address
+
+ROLES: Final = ("reader", "support", "analyst", "duty", "admin", "auditor")
+
+
+def oidc_roles(value: str) -> None:
+    """Check which groups have which role."""
+    for pair in value.split():
+        group, _, role = pair.rpartition("=")
+        if not group or role not in ROLES:
+            raise ValueError(f"{pair!r}: write group=role; roles are {', '.join(ROLES)}")
 
 
 class ConsoleSettings(ListenSettings, frozen=True, kw_only=True):
@@ -55,6 +65,76 @@ class ConsoleSettings(ListenSettings, frozen=True, kw_only=True):
         ),
     ] = "optional"
 
+    oidc_issuer: Annotated[
+        str,
+        Meta(
+            pattern=r"\A(https?://[^\s/?#]+(/[^\s?#]*)?)?\Z",
+            max_length=300,
+            description="The OpenID provider by which people sign in, as it calls itself; it needs "
+            "the extra `login` of the package (docs/operate/sign-in.md). Empty: there is none.",
+            extra={"allowed": 'such as "https://sso.example.org/realms/staff", or ""'},
+        ),
+    ] = ""
+    oidc_client_id: Annotated[
+        str,
+        Meta(
+            pattern=r"\A[!-~]*\Z",
+            max_length=300,
+            description="The name by which that provider knows the console.",
+            extra={"allowed": "text without spaces"},
+        ),
+    ] = "oborona"
+    oidc_secret_file: Annotated[
+        str,
+        Meta(
+            pattern=r"\A(/[^\x00-\x1f\x7f]+)?\Z",
+            max_length=4096,
+            description="File that holds the console's secret there, and nothing else. Empty: it "
+            "has none (a public client).",
+            extra={"allowed": 'an absolute path, or ""'},
+        ),
+    ] = ""
+    oidc_roles: Annotated[
+        str,
+        Meta(
+            max_length=4000,
+            description="Which groups of the provider have which role, as group=role with spaces "
+            "between; * is whoever signs in there. Who is in none of them may nothing.",
+            extra={
+                "allowed": 'such as "mail-admins=admin helpdesk=support *=reader", or ""',
+                "check": oidc_roles,
+            },
+        ),
+    ] = ""
+    oidc_groups: Annotated[
+        str,
+        Meta(
+            pattern=r"\A[!-~]+\Z",
+            max_length=200,
+            description="The claim of ID tokens that has the groups; dots lead into objects.",
+            extra={"allowed": 'such as "groups" or "realm_access.roles"'},
+        ),
+    ] = "groups"
+    oidc_name: Annotated[
+        str,
+        Meta(
+            pattern=r"\A[!-~]+\Z",
+            max_length=200,
+            description="The claim that has a person's name.",
+            extra={"allowed": 'such as "preferred_username" or "email"'},
+        ),
+    ] = "preferred_username"
+    oidc_addresses: Annotated[
+        str,
+        Meta(
+            pattern=r"\A[!-~]*\Z",
+            max_length=200,
+            description="The claim that has the mail addresses of readers; `email` counts only "
+            "where the provider has verified it. Empty: none.",
+            extra={"allowed": 'such as "email", or ""'},
+        ),
+    ] = "email"
+
     policy: Annotated[
         Literal["overlay", "read", "write"],
         Meta(
@@ -67,3 +147,11 @@ class ConsoleSettings(ListenSettings, frozen=True, kw_only=True):
     def desk_address(self) -> Address | None:
         """`desk`, parsed; None = in the state folder."""
         return parse_address(self.desk) if self.desk else None
+
+    @property
+    def pages_url(self) -> str:
+        """How people reach the pages, without a slash at its end; empty: it can't be told."""
+        if self.url or not self.listen or not isinstance(self.address, InetAddress):
+            return self.url.rstrip("/")
+        host = f"[{self.address.host}]" if ":" in self.address.host else self.address.host
+        return f"http://{host}:{self.address.port}"

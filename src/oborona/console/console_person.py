@@ -42,6 +42,28 @@ class ConsolePerson(msgspec.Struct, frozen=True, kw_only=True):
         return right in self.rights
 
 
+class SignInWays(msgspec.Struct, frozen=True, kw_only=True):
+    """The ways to sign in beside a password, of `login.ways`.
+
+    Args:
+        provider: host of the OpenID provider; empty: there is none.
+    """
+
+    provider: str = ""
+
+
+class ProviderStart(msgspec.Struct, frozen=True, kw_only=True):
+    """A sign-in at the provider that has begun.
+
+    Args:
+        url: where the browser goes.
+        attempt: what it keeps meanwhile.
+    """
+
+    url: str
+    attempt: str
+
+
 class SignedIn(msgspec.Struct, frozen=True, kw_only=True):
     """What the desk answers to a login.
 

@@ -47,6 +47,7 @@ from oborona.cli.doctor.postfix import postfix
 from oborona.cli.doctor.reader import reader
 from oborona.cli.doctor.report import MAIL_SERVER, CheckReport, CheckState
 from oborona.cli.doctor.reports import reports as reports_by_mail
+from oborona.cli.doctor.sign_in import sign_in
 from oborona.cli.doctor.signatures import signatures
 from oborona.cli.doctor.stores import stores
 from oborona.cli.doctor.traffic import traffic
@@ -128,7 +129,7 @@ def _run_checks(context: CliContext, folder: Path | None) -> Iterator[CheckRepor
     context.loaded.settings  # noqa: B018 - what is wrong there ends every command
     for check in (
         interpreter, _policy, _state, stores, name, daemon, counters, doors, partial(postfix, folder=folder), exim, partial(traffic, folder=folder), clients, delivery, dns, free_lists, engines,
-        places, reader, signatures, pins, accounts, hooks, addresses, partial(outgoing, folder=folder), model, final, personal, intake, reports_by_mail, mailboxes, export, flows, event_logs, audit, people,
+        places, reader, signatures, pins, accounts, hooks, addresses, partial(outgoing, folder=folder), model, final, personal, intake, reports_by_mail, mailboxes, export, flows, event_logs, audit, people, sign_in,
     ):  # fmt: skip
         subject = getattr(check, "__name__", None) or check.func.__name__  # type: ignore[union-attr]
         try:

@@ -45,6 +45,8 @@ def egress_networks(settings: Settings, resolvers: Iterable[ResolverAddress]) ->
     for url in (*told, settings.mailboxes.url, *asked):
         hosts.add(urlsplit(url).hostname or "localhost")
     hosts.add(_host(settings.alarm.mail_server))
+    if settings.console.enabled and settings.console.oidc_issuer:
+        hosts.add(urlsplit(settings.console.oidc_issuer).hostname or "localhost")
     for listener in open_listeners(settings):
         if not listener.address.local:
             hosts |= set(listener.allowed.split() or (ANY,))
