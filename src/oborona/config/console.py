@@ -7,7 +7,7 @@ from typing import Annotated, Final, Literal
 from msgspec import Meta
 
 from oborona.config.address import EXAMPLES, Address, InetAddress, parse_address
-from oborona.config.doors import ListenSettings, check_optional_address
+from oborona.config.doors import ListenSettings, check_networks, check_optional_address
 
 ROLES: Final = ("reader", "support", "analyst", "duty", "admin", "auditor")
 
@@ -134,6 +134,26 @@ class ConsoleSettings(ListenSettings, frozen=True, kw_only=True):
             extra={"allowed": 'such as "email", or ""'},
         ),
     ] = "email"
+
+    trusted_proxies: Annotated[
+        str,
+        Meta(
+            max_length=2000,
+            description="Networks of proxies that say whose browser asks (X-Forwarded-For), with "
+            "spaces between. Empty: this machine alone. Whoever comes by a socket file is one.",
+            extra={"allowed": 'such as "192.0.2.7/32", or ""', "check": check_networks},
+        ),
+    ] = ""
+    proxy_secret_file: Annotated[
+        str,
+        Meta(
+            pattern=r"\A(/[^\x00-\x1f\x7f]+)?\Z",
+            max_length=4096,
+            description="File that holds the secret by which these proxies say who is signed in: "
+            "X-Remote-User counts beside X-Proxy-Secret with it. Empty: nobody is believed.",
+            extra={"allowed": 'an absolute path, or ""'},
+        ),
+    ] = ""
 
     policy: Annotated[
         Literal["overlay", "read", "write"],

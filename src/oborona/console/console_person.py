@@ -21,6 +21,7 @@ class ConsolePerson(msgspec.Struct, frozen=True, kw_only=True):
         fresh: whether they have proved lately who they are.
         node: name of the machine.
         policy: version of the policy that is in force there.
+        way: by which they signed in.
     """
 
     name: str
@@ -31,6 +32,7 @@ class ConsolePerson(msgspec.Struct, frozen=True, kw_only=True):
     fresh: Any = None
     node: str | None = ""
     policy: str | None = ""
+    way: str = ""
 
     @property
     def is_staff(self) -> bool:

@@ -3,6 +3,7 @@
 login.ways             which there are: what the page for signing in shows
 login.provider_begin   → where the browser goes, at the site's OpenID provider
 login.provider         comes back from there → a session
+login.proxy            what a proxy before the console says → a session
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import msgspec
 
 from oborona.config.console import ConsoleSettings
 from oborona.desk.open_call import OpenCall
+from oborona.desk.proxy_login import ProxyDoor, ProxyLogin
 from oborona.errors import ConfigError
 from oborona.people.login_book import LoggedIn, LoginRefused
 from oborona.people.outside_book import OutsideBook
@@ -59,7 +61,20 @@ class LoginWays:
         calls: dict[str, OpenCall] = {"login.ways": OpenCall(NoWord, lambda *_: self._ways)}
         if settings.oidc_issuer:
             calls |= self._provider_calls(settings)
+        if settings.proxy_secret_file:
+            door = ProxyDoor(settings.proxy_secret_file, people)
+            calls["login.proxy"] = OpenCall(ProxyLogin, self._told(door.log_in))
         self.open_calls: Mapping[str, OpenCall] = calls
+
+    def _told(
+        self, log_in: Callable[[Any, str, str], LoggedIn | LoginRefused]
+    ) -> Callable[[Any, str, str, str], Any]:
+        """Return a call that answers what a login comes to."""
+
+        def run(asked: Any, _token: str, place: str, agent: str) -> Any:
+            return self._begin(log_in(asked, place, agent), place, time.time())
+
+        return run
 
     def _provider_calls(self, settings: ConsoleSettings) -> dict[str, OpenCall]:
         missing = [name for name in NEEDED if find_spec(name) is None]
@@ -72,10 +87,7 @@ class LoginWays:
 
         provider = ProviderLogin(settings, self._people)
 
-        def finish(asked: ProviderBack, _token: str, place: str, agent: str) -> Any:
-            return self._begin(provider.finish(asked, place, agent), place, time.time())
-
         return {
             "login.provider_begin": OpenCall(ProviderBegin, provider.begin),
-            "login.provider": OpenCall(ProviderBack, finish),
+            "login.provider": OpenCall(ProviderBack, self._told(provider.finish)),
         }

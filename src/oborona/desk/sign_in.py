@@ -32,6 +32,7 @@ from oborona.people.identity_book import IdentityBook
 from oborona.people.link_book import LinkBook
 from oborona.people.login_book import LoggedIn, LoginBook, LoginFault, LoginRefused
 from oborona.people.login_try import AttemptBook, LoginTry
+from oborona.people.login_way import LoginWay
 from oborona.people.outside_book import OutsideBook
 from oborona.people.person import NoPersonError, checked_language
 from oborona.people.rights import Right, Role
@@ -89,6 +90,7 @@ class SignedCaller(msgspec.Struct, frozen=True, kw_only=True):
         must_enrol: they have no right before they have a second step.
         node: name of the site.
         policy: version in force there; empty = it can't be used.
+        way: by which they signed in.
         version: of the program.
     """
 
@@ -103,6 +105,7 @@ class SignedCaller(msgspec.Struct, frozen=True, kw_only=True):
     must_enrol: bool
     node: str
     policy: str
+    way: LoginWay
     version: str = __version__
 
 
@@ -237,6 +240,7 @@ class SignIn:
             must_enrol=view.must_enrol,
             node=site_name(self._site.loaded),
             policy=version,
+            way=view.session.way,
         )
 
     def _list_sessions(

@@ -114,6 +114,11 @@ class OutsideBook:
             raise NoRoleError("you have no role here; ask your administrator")
         return current
 
+    def named(self, name: str) -> Person | None:
+        """Return who has a name here, in whatever form it is given, and may log in."""
+        person = self._store.find(normal_name(name)) if normal_name(name) else None
+        return person if person and person.state is PersonState.ACTIVE else None
+
     def reader_of(self, address: str, *, make: str, now: float) -> Person | None:
         """Return the reader whose mailbox this is; None = it is nobody's, or of somebody who is
         more than a reader.

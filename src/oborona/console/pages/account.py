@@ -31,10 +31,32 @@ _OWN_PATH: Final = re.compile(r"/(?![/\\])[!-~]*\Z")
 
 @page("GET", "/sign-in", public=True)
 async def show_sign_in(visit: Visit) -> web.Response:
-    """Show the form."""
+    """Show the form; whom a proxy says is signed in has a session at once.
+
+    Raises:
+        DeskError: the desk is away.
+    """
     if visit.person is not None:
         return visit.go(own_path(visit.query("next")))
-    return await sign_in_form(visit, back=visit.query("next"))
+    if visit.word is None:
+        return await sign_in_form(visit, back=visit.query("next"))
+    asked = {
+        "user": visit.word.user,
+        "secret": visit.word.secret,
+        "device": visit.request.cookies.get(DEVICE, ""),
+    }
+    try:
+        signed = await visit.ask("login.proxy", asked, SignedIn, LOGIN_S)
+    except DeskError as error:
+        if error.status not in {401, 403, 429}:
+            raise
+        told = (
+            _("You have shown who you are, but you have no role here.")
+            if error.status == 403
+            else _("Signing in did not work. Begin again.")
+        )
+        return await sign_in_form(visit, back=visit.query("next"), error=error, told=told)
+    return begin_session(visit, signed, visit.query("next"))
 
 
 @page("POST", "/sign-in", public=True)

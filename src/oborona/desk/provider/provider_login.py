@@ -14,7 +14,6 @@ import time
 from base64 import urlsafe_b64encode
 from collections.abc import Callable
 from hashlib import sha256
-from pathlib import Path
 from typing import Any, Final
 from urllib.parse import urlencode
 
@@ -22,6 +21,7 @@ import msgspec
 
 from oborona.config.console import ConsoleSettings
 from oborona.desk.call import CallError
+from oborona.desk.outside_refusal import OutsideRefusedError
 from oborona.desk.provider.attempt_seal import AttemptSeal
 from oborona.desk.provider.claims import vouched_person
 from oborona.desk.provider.id_token import SKEW_S, TokenRefusedError, UnknownKeyError, read_id_token
@@ -31,6 +31,7 @@ from oborona.desk.provider.provider_client import (
     ProviderError,
     check_url,
 )
+from oborona.desk.proxy_login import read_secret
 from oborona.errors import ConfigError
 from oborona.people.login_book import LoggedIn, LoginRefused
 from oborona.people.login_way import LoginWay
@@ -78,12 +79,6 @@ class ProviderAwayError(CallError):
     status = 503
 
 
-class OutsideRefusedError(CallError):
-    """Who somebody is was shown, and they may not come in; they are told why."""
-
-    status = 403
-
-
 class ProviderLogin:
     """Signs people in by a provider.
 
@@ -108,7 +103,8 @@ class ProviderLogin:
         self._people = people
         self._seal = AttemptSeal()
         self._redirect = settings.pages_url + BACK
-        secret = _secret(settings.oidc_secret_file)
+        file = settings.oidc_secret_file
+        secret = read_secret(file, "console.oidc_secret_file", 1).decode() if file else ""
         self._client = ProviderClient(settings.oidc_issuer, settings.oidc_client_id, secret)
 
     def begin(self, asked: ProviderBegin, *_: str) -> ProviderStart:
@@ -217,15 +213,3 @@ class ProviderLogin:
         except ProviderError as error:
             event(log, logging.WARNING, "the provider can't be asked", error=error)
             raise ProviderAwayError("the provider can't be asked now; try again later") from error
-
-
-def _secret(path: str) -> str:
-    if not path:
-        return ""
-    try:
-        secret = Path(path).read_text("ascii").strip()
-    except (OSError, UnicodeError) as error:
-        raise ConfigError(f"console.oidc_secret_file: {error}") from error
-    if not secret:
-        raise ConfigError(f"console.oidc_secret_file: {path} is empty")
-    return secret
