@@ -8,6 +8,7 @@ from msgspec import Meta
 
 from oborona.config.address import EXAMPLES, Address, InetAddress, parse_address
 from oborona.config.doors import ListenSettings, check_networks, check_optional_address
+from oborona.errors import ConfigError
 
 ROLES: Final = ("reader", "support", "analyst", "duty", "admin", "auditor")
 
@@ -18,6 +19,16 @@ def oidc_roles(value: str) -> None:
         group, _, role = pair.rpartition("=")
         if not group or role not in ROLES:
             raise ValueError(f"{pair!r}: write group=role; roles are {', '.join(ROLES)}")
+
+
+def imap(value: str) -> None:
+    """Check where an IMAP server listens."""
+    if not value:
+        return
+    try:
+        parse_address(f"inet:{value}")
+    except ConfigError:
+        raise ValueError(f"{value!r} is no IMAP server; write HOST:PORT") from None
 
 
 class ConsoleSettings(ListenSettings, frozen=True, kw_only=True):
@@ -155,6 +166,51 @@ class ConsoleSettings(ListenSettings, frozen=True, kw_only=True):
         ),
     ] = ""
 
+    readers: Annotated[
+        Literal["none", "mail"],
+        Meta(
+            description="How readers sign in without a password: not at all, or by a link that "
+            "goes to their mailbox, through alarm.mail_server."
+        ),
+    ] = "none"
+    reader_domains: Annotated[
+        str,
+        Meta(
+            max_length=20_000,
+            pattern=r"\A([a-z0-9]([a-z0-9.-]*[a-z0-9])?( |\Z))*\Z",
+            description="Domains of this site's own mailboxes, with spaces between: whoever shows "
+            "that one is theirs, by a link or its password, is a reader. Empty: those alone that "
+            "were added by `oborona people add`.",
+            extra={"allowed": 'domains in lower case with single spaces between, or ""'},
+        ),
+    ] = ""
+    imap: Annotated[
+        str,
+        Meta(
+            max_length=300,
+            description="The IMAP server at which readers sign in with the password of their "
+            "mailbox. Empty: they do not.",
+            extra={"allowed": 'HOST:PORT, such as "mail.example.org:993", or ""', "check": imap},
+        ),
+    ] = ""
+    imap_tls: Annotated[
+        Literal["tls", "starttls", "none"],
+        Meta(
+            description="TLS from the start, after STARTTLS, or none, which is for an IMAP server "
+            "on this machine alone."
+        ),
+    ] = "tls"
+    imap_certificates: Annotated[
+        str,
+        Meta(
+            pattern=r"\A(/[^\x00-\x1f\x7f]+)?\Z",
+            max_length=4096,
+            description="File of the certificates that vouch for that server. Empty: those that "
+            "the system trusts.",
+            extra={"allowed": 'an absolute path, or ""'},
+        ),
+    ] = ""
+
     policy: Annotated[
         Literal["overlay", "read", "write"],
         Meta(
@@ -167,6 +223,13 @@ class ConsoleSettings(ListenSettings, frozen=True, kw_only=True):
     def desk_address(self) -> Address | None:
         """`desk`, parsed; None = in the state folder."""
         return parse_address(self.desk) if self.desk else None
+
+    @property
+    def imap_server(self) -> InetAddress:
+        """`imap`, parsed."""
+        server = parse_address(f"inet:{self.imap}")
+        assert isinstance(server, InetAddress)
+        return server
 
     @property
     def pages_url(self) -> str:

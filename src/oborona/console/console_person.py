@@ -49,9 +49,13 @@ class SignInWays(msgspec.Struct, frozen=True, kw_only=True):
 
     Args:
         provider: host of the OpenID provider; empty: there is none.
+        mail: links are sent to mailboxes.
+        mailbox: the password of a mailbox opens it.
     """
 
     provider: str = ""
+    mail: bool = False
+    mailbox: bool = False
 
 
 class ProviderStart(msgspec.Struct, frozen=True, kw_only=True):

@@ -33,6 +33,7 @@ from oborona.people.link_book import LinkBook
 from oborona.people.login_book import LoggedIn, LoginBook, LoginFault, LoginRefused
 from oborona.people.login_try import AttemptBook, LoginTry
 from oborona.people.login_way import LoginWay
+from oborona.people.mail_link_book import MailLinkBook
 from oborona.people.outside_book import OutsideBook
 from oborona.people.person import NoPersonError, checked_language
 from oborona.people.rights import Right, Role
@@ -150,7 +151,10 @@ class SignIn:
         self._logins = LoginBook(self._store, self._sessions)
         self._steps = StepBook(self._store)
         ways = LoginWays(
-            site.loaded.settings.console, OutsideBook(self._store, self._sessions), self._began
+            site,
+            OutsideBook(self._store, self._sessions),
+            MailLinkBook(self._store),
+            self._began,
         )
         self.open_calls: Mapping[str, OpenCall] = {
             "login.password": OpenCall(PasswordLogin, self._log_in),

@@ -64,17 +64,23 @@ class OutsideBook:
         self._attempts = AttemptBook(store)
         self._devices = DeviceBook(store)
 
-    def charge(self, name: str, place: str, now: float) -> list[WaitKey] | LoginRefused:
+    def charge(
+        self, name: str, place: str, now: float, device: str = ""
+    ) -> list[WaitKey] | LoginRefused:
         """Count a try as a failure until it is none; or refuse it unseen, where they have to wait.
 
         Args:
             name: as it was typed; empty = none is known.
             place: address of the client.
             now: Unix seconds.
+            device: token of the browser; one from which this person has logged in before has a
+                count of its own.
         """
         keys = [wait_key(WaitKind.NETWORK, wait.network_of(place))]
         if name:
             keys.append(wait_key(WaitKind.NAME, normal_name(name) or name))
+            if self._devices.is_known(device, self._store.find(normal_name(name))):
+                keys = [wait_key(WaitKind.DEVICE, device)]
         with self._store.transaction() as db:
             waits = wait.charge(db, keys, now)
         return LoginRefused(fault=LoginFault.WAIT, wait_s=waits) if waits > 0 else keys
@@ -114,9 +120,13 @@ class OutsideBook:
             raise NoRoleError("you have no role here; ask your administrator")
         return current
 
+    def found(self, name: str) -> Person | None:
+        """Return who has a name here, whether or not they may log in: to write a try down."""
+        return self._store.find(normal_name(name)) if normal_name(name) else None
+
     def named(self, name: str) -> Person | None:
         """Return who has a name here, in whatever form it is given, and may log in."""
-        person = self._store.find(normal_name(name)) if normal_name(name) else None
+        person = self.found(name)
         return person if person and person.state is PersonState.ACTIVE else None
 
     def reader_of(self, address: str, *, make: str, now: float) -> Person | None:
@@ -143,6 +153,8 @@ class OutsideBook:
                     )
                 )
         if person is None or person.is_staff or person.state is not PersonState.ACTIVE:
+            return None
+        if person.totp:  # they have chosen to give more than that
             return None
         return person if address in person.addresses and Role.READER in person.roles else None
 
@@ -171,7 +183,8 @@ class OutsideBook:
             fresh: when they have shown who they are; None = now.
         """
         with self._store.transaction() as db:
-            wait.give_back(db, keys)
+            wait.give_back(db, [key for key in keys if key.kind is WaitKind.NETWORK])
+            wait.forget(db, [key for key in keys if key.kind is not WaitKind.NETWORK])
             token = self._sessions.begin(person, place, agent, now, way=way, fresh=fresh)
             known = self._devices.know(person, device, now)
             self._attempts.add(person, place, agent, AttemptOutcome.DONE, now, way)

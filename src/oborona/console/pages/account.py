@@ -95,7 +95,7 @@ async def sign_in_form(
         error: why they are not signed in.
         told: the same in words, where it was no password; empty = it was.
     """
-    if error is not None and error.status == 429:
+    if error is not None and error.status == 429 and not told:
         wait = max(round(error.wait_s), 1)
         told = ngettext(
             "Too many attempts. Try again in %(n)s second.",

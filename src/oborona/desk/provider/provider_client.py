@@ -27,7 +27,8 @@ WITHIN_S: Final = 8.0  # for one question
 KEPT_S: Final = 3600.0  # what it is, and its keys
 AGAIN_S: Final = 60.0  # its keys are not asked for again earlier, for a key that is not known
 MAX_ANSWER: Final = 1 << 20  # bytes: what some tell of hundreds of groups
-AT_ONCE: Final = 2
+AT_ONCE: Final = 2  # of the few threads that calls have
+PATIENCE_S: Final = 0.5  # for a turn
 LOCAL: Final = frozenset({"localhost", "127.0.0.1", "::1"})
 
 
@@ -167,7 +168,7 @@ class ProviderClient:
 
     @contextmanager
     def _turn(self) -> Iterator[None]:
-        if not self._turns.acquire(timeout=WITHIN_S / 2):
+        if not self._turns.acquire(timeout=PATIENCE_S):
             raise ProviderError("too many ask the provider just now")
         try:
             yield
