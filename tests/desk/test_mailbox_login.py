@@ -12,7 +12,7 @@ from oborona.people.store import new_person
 from tests.desk.login_desk import login_desk
 from tests.peers.dovecot import PASSWORD, Dovecot
 
-# all that guess come from the desk, and Dovecot would let all wait for them (docs/operate/sign-in.md)
+# all that guess come from the desk; Dovecot would let all wait (docs/operate/sign-in.md)
 UNDELAYED = """
 auth_failure_delay = 0
 service anvil {

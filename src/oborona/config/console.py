@@ -161,7 +161,7 @@ class ConsoleSettings(ListenSettings, frozen=True, kw_only=True):
             pattern=r"\A(/[^\x00-\x1f\x7f]+)?\Z",
             max_length=4096,
             description="File that holds the secret by which these proxies say who is signed in: "
-            "X-Remote-User counts beside X-Proxy-Secret with it. Empty: nobody is believed.",
+            "X-Remote-User counts beside X-Proxy-Secret with it. Empty: they say nothing of it.",
             extra={"allowed": 'an absolute path, or ""'},
         ),
     ] = ""

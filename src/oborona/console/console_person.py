@@ -58,7 +58,7 @@ class SignInWays(msgspec.Struct, frozen=True, kw_only=True):
     mailbox: bool = False
 
 
-class ProviderStart(msgspec.Struct, frozen=True, kw_only=True):
+class ProviderDeparture(msgspec.Struct, frozen=True, kw_only=True):
     """A sign-in at the provider that has begun.
 
     Args:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from aiohttp import web
 
-from oborona.console.console_person import ProviderStart, SignedIn
+from oborona.console.console_person import ProviderDeparture, SignedIn
 from oborona.console.declaration import page
 from oborona.console.desk_client import DeskError
 from oborona.console.language import gettext as _
@@ -24,7 +24,7 @@ async def leave_for_provider(visit: Visit) -> web.Response:
     """
     asked = {"again": visit.query("again") == "yes"}
     try:
-        start = await visit.ask("login.provider_begin", asked, ProviderStart, LOGIN_S)
+        start = await visit.ask("login.provider_begin", asked, ProviderDeparture, LOGIN_S)
     except DeskError as error:
         if error.status != 503:
             raise
