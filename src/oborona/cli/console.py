@@ -16,7 +16,6 @@ from oborona import state_files
 from oborona.cli.context import CliContext, pass_cli_context
 from oborona.cli.desk import require_console, tell_nobody
 from oborona.cli.terminal_person import terminal_person
-from oborona.config import InetAddress
 from oborona.console.service import serve_console
 from oborona.daemon import sockets
 from oborona.daemon.beside import BesideProcess, run_beside
@@ -50,7 +49,7 @@ def console_words(context: CliContext) -> list[str]:
     settings = context.loaded.settings.console
     if not (settings.enabled and settings.listen):
         return []
-    url = console_url(context)
+    url = settings.pages_url
     with PeopleStore(context.state / state_files.PEOPLE) as store:
         if store.has_admin():
             return ["", f"Pages: {url}"]
@@ -62,15 +61,6 @@ def console_words(context: CliContext) -> list[str]:
         f"  {url}{PATH}{link}",
         f"      once and within a day: sets the password of {FIRST}, the first who may sign in",
     ]
-
-
-def console_url(context: CliContext) -> str:
-    """Return how people reach the pages, without a slash at its end."""
-    settings = context.loaded.settings.console
-    if settings.url or not isinstance(settings.address, InetAddress):
-        return settings.url.rstrip("/")
-    host = f"[{settings.address.host}]" if ":" in settings.address.host else settings.address.host
-    return f"http://{host}:{settings.address.port}"
 
 
 def console_process(context: CliContext) -> BesideProcess:

@@ -8,6 +8,7 @@ a port that is not this machine's alone says from where it is asked, or is refus
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from ipaddress import ip_network
 from typing import Final, NamedTuple
 
 from oborona.config.address import Address, parse_address
@@ -95,6 +96,38 @@ def check_reach(
             continue
         place = places.get(listener.setting, TomlPlace())
         raise ConfigError(problem, file=place.file, line=place.line, column=place.column)
+
+
+def check_proxies(
+    settings: Settings, origins: Mapping[str, str], places: Mapping[str, TomlPlace]
+) -> None:
+    """Refuse to believe whoever reaches the console when they say who is signed in.
+
+    Args:
+        settings: all of them.
+        origins: of every setting.
+        places: of those that the file gives.
+
+    Raises:
+        ConfigError: what to write.
+    """
+    console = settings.console
+    if not (console.enabled and console.listen and console.proxy_secret_file):
+        return
+    if any(ip_network(part).prefixlen == 0 for part in console.trusted_proxies.split()):
+        setting, problem = "trusted_proxies", "all the world is no proxy; name those that are"
+    elif not (console.address.local or console.trusted_proxies):
+        setting = "proxy_secret_file"
+        problem = (
+            f"console.listen = {console.listen} ({origins['console.listen']}) can be reached by "
+            "others; name in console.trusted_proxies who may say who is signed in"
+        )
+    else:
+        return
+    place = places.get(f"console.{setting}", TomlPlace())
+    raise ConfigError(
+        f"console.{setting}: {problem}", file=place.file, line=place.line, column=place.column
+    )
 
 
 def _listener(setting: str, address: str, section: ListenSettings) -> OpenListener:

@@ -15,7 +15,7 @@ from typing import Any, Final
 
 import msgspec
 
-from oborona.config.access import check_reach
+from oborona.config.access import check_proxies, check_reach
 from oborona.config.engines import EngineSettings, EnginesSettings
 from oborona.config.settings import (
     GROUPS,
@@ -97,6 +97,7 @@ def load_settings(
     _check_room(settings, origins, places)
     _check_hung(settings, origins, places)
     check_reach(settings, origins, places)
+    check_proxies(settings, origins, places)
     return LoadedSettings(settings=settings, origins=origins, file=path)
 
 

@@ -21,6 +21,7 @@ class ConsolePerson(msgspec.Struct, frozen=True, kw_only=True):
         fresh: whether they have proved lately who they are.
         node: name of the machine.
         policy: version of the policy that is in force there.
+        way: by which they signed in.
     """
 
     name: str
@@ -31,6 +32,7 @@ class ConsolePerson(msgspec.Struct, frozen=True, kw_only=True):
     fresh: Any = None
     node: str | None = ""
     policy: str | None = ""
+    way: str = ""
 
     @property
     def is_staff(self) -> bool:
@@ -45,6 +47,32 @@ class ConsolePerson(msgspec.Struct, frozen=True, kw_only=True):
     def may(self, right: Right) -> bool:
         """Return whether they have a right."""
         return right in self.rights
+
+
+class SignInWays(msgspec.Struct, frozen=True, kw_only=True):
+    """The ways to sign in beside a password, of `login.ways`.
+
+    Args:
+        provider: host of the OpenID provider; empty: there is none.
+        mail: links are sent to mailboxes.
+        mailbox: the password of a mailbox opens it.
+    """
+
+    provider: str = ""
+    mail: bool = False
+    mailbox: bool = False
+
+
+class ProviderDeparture(msgspec.Struct, frozen=True, kw_only=True):
+    """A sign-in at the provider that has begun.
+
+    Args:
+        url: where the browser goes.
+        attempt: what it keeps meanwhile.
+    """
+
+    url: str
+    attempt: str
 
 
 class SignedIn(msgspec.Struct, frozen=True, kw_only=True):

@@ -14,7 +14,7 @@ from urllib.parse import quote, urlsplit
 
 from aiohttp import web
 
-from oborona.console.client_address import ClientAddresses
+from oborona.console.client_address import ClientAddresses, ProxyWord
 from oborona.console.console_answer import static_answer
 from oborona.console.console_person import ConsolePerson
 from oborona.console.declaration import PageDeclaration
@@ -34,6 +34,7 @@ from oborona.telemetry.log import event
 MAX_CONNECTIONS: Final = 200
 PER_CLIENT: Final = 0  # behind a proxy all are one client's
 SIGN_IN: Final = "/sign-in"
+PROXY: Final = "proxy"  # the way by which a session began
 
 log = logging.getLogger("oborona.console")
 
@@ -45,6 +46,8 @@ class ConsoleServer(WebServer):
         desk: answers.
         proxies: networks of proxies that say whose browser asks, with spaces between; whoever
             reaches us by a socket file is one.
+        allowed: networks that may connect; empty: whoever can.
+        remote_user: these proxies may say who is signed in, if the desk finds their secret right.
         node: name of this machine, where the desk tells none.
         pseudo: a language for tests.
         max_connections: at once; those beyond are told to come again.
@@ -56,6 +59,8 @@ class ConsoleServer(WebServer):
         desk: DeskClient,
         *,
         proxies: str = "",
+        allowed: str = "",
+        remote_user: bool = False,
         node: str = "",
         pseudo: bool = False,
         max_connections: int = MAX_CONNECTIONS,
@@ -69,9 +74,11 @@ class ConsoleServer(WebServer):
             note=lambda why: log.debug("a request came to nothing: %s", why),
             max_per_client=PER_CLIENT,
             busy=BUSY,
+            allowed=allowed,
         )
         self._static = StaticFiles()
         self._addresses = ClientAddresses(proxies)
+        self._remote_user = remote_user
         pages = load_pages()
         self.console = ConsoleParts(
             desk=desk,
@@ -89,7 +96,8 @@ class ConsoleServer(WebServer):
             file = self._static.find(path)
             if file is not None and request.method in {"GET", "HEAD"}:
                 return static_answer(request, file)
-        visit = Visit(request, self.console, self._addresses.of(request))
+        word = self._addresses.word(request) if self._remote_user else None
+        visit = Visit(request, self.console, self._addresses.of(request), word)
         self._look_as(visit)
         try:
             return await self._page(visit)
@@ -139,11 +147,14 @@ class ConsoleServer(WebServer):
         if not visit.token:
             return
         try:
-            visit.person = await visit.ask("me.show", {}, ConsolePerson)
+            person = await visit.ask("me.show", {}, ConsolePerson)
         except DeskError:
             if needed:
                 raise
             return
+        if person.way == PROXY and not is_still(person, visit.word):
+            return
+        visit.person = person
         self._look_as(visit)
 
     def _look_as(self, visit: Visit) -> None:
@@ -183,6 +194,11 @@ class ConsoleServer(WebServer):
         if visit.token:
             drop_cookie(answer, SESSION)
         return answer
+
+
+def is_still(person: ConsolePerson, word: ProxyWord | None) -> bool:
+    """Return whether the proxy by whose word a session began still says the same."""
+    return word is not None and word.user.strip().lower() == person.name
 
 
 def is_from_here(request: web.BaseRequest) -> bool:

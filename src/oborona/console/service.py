@@ -44,7 +44,14 @@ async def _serve(
         loop.add_signal_handler(number, stop.set)
     loop.add_signal_handler(signal.SIGHUP, lambda: None)  # it reads no policy
     desk = DeskClient(desk_path)
-    server = ConsoleServer(desk, node=settings.site.name)
+    console = settings.console
+    server = ConsoleServer(
+        desk,
+        proxies=console.trusted_proxies,
+        allowed=console.allowed,
+        remote_user=bool(console.proxy_secret_file),
+        node=settings.site.name,
+    )
     await server.start(sock)
     beating = asyncio.create_task(beat_forever())
     try:

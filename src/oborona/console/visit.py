@@ -11,6 +11,7 @@ import msgspec
 from aiohttp import web
 
 from oborona.console import console_answer
+from oborona.console.client_address import ProxyWord
 from oborona.console.console_person import ConsolePerson
 from oborona.console.declaration import PageDeclaration
 from oborona.console.desk_client import ASK_S, AWAY, SLOW, CallerPlace, DeskClient, DeskError
@@ -60,11 +61,19 @@ class Visit:
         request: its head.
         console: what all share.
         address: of the browser.
+        word: of a proxy, who is signed in; None: nobody is believed.
     """
 
-    def __init__(self, request: web.BaseRequest, console: ConsoleParts, address: str) -> None:
+    def __init__(
+        self,
+        request: web.BaseRequest,
+        console: ConsoleParts,
+        address: str,
+        word: ProxyWord | None = None,
+    ) -> None:
         self.request = request
         self.console = console
+        self.word = word
         self.token = request.cookies.get(SESSION, "")
         self.place = CallerPlace(self.token, address, request.headers.get("User-Agent", ""))
         self.path = request.rel_url.raw_path

@@ -8,6 +8,8 @@ me.sessions, me.end_session, me.attempts
 me.confirm       the password once more, for acts that hurt
 me.password, me.language
 me.begin_step, me.confirm_step, me.drop_step   the second step
+
+The other ways to sign in are `oborona.desk.login_ways`.
 """
 
 from __future__ import annotations
@@ -21,6 +23,7 @@ import msgspec
 from oborona import __version__, state_files
 from oborona.daemon.site_name import site_name
 from oborona.desk.call import CallError, NotFoundError
+from oborona.desk.login_ways import LoginWays
 from oborona.desk.open_call import OpenCall, SignInNeededError
 from oborona.desk.site import Site
 from oborona.errors import PolicyError
@@ -29,6 +32,9 @@ from oborona.people.identity_book import IdentityBook
 from oborona.people.link_book import LinkBook
 from oborona.people.login_book import LoggedIn, LoginBook, LoginFault, LoginRefused
 from oborona.people.login_try import AttemptBook, LoginTry
+from oborona.people.login_way import LoginWay
+from oborona.people.mail_link_book import MailLinkBook
+from oborona.people.outside_book import OutsideBook
 from oborona.people.person import NoPersonError, checked_language
 from oborona.people.rights import Right, Role
 from oborona.people.session_book import PersonSession, SessionBook, SessionView
@@ -85,6 +91,7 @@ class SignedCaller(msgspec.Struct, frozen=True, kw_only=True):
         must_enrol: they have no right before they have a second step.
         node: name of the site.
         policy: version in force there; empty = it can't be used.
+        way: by which they signed in.
         version: of the program.
     """
 
@@ -99,6 +106,7 @@ class SignedCaller(msgspec.Struct, frozen=True, kw_only=True):
     must_enrol: bool
     node: str
     policy: str
+    way: LoginWay
     version: str = __version__
 
 
@@ -142,6 +150,12 @@ class SignIn:
         self._identities = IdentityBook(self._store, step_required=required)
         self._logins = LoginBook(self._store, self._sessions)
         self._steps = StepBook(self._store)
+        ways = LoginWays(
+            site,
+            OutsideBook(self._store, self._sessions),
+            MailLinkBook(self._store),
+            self._began,
+        )
         self.open_calls: Mapping[str, OpenCall] = {
             "login.password": OpenCall(PasswordLogin, self._log_in),
             "login.link": OpenCall(LinkLogin, self._follow_link),
@@ -156,6 +170,7 @@ class SignIn:
             "me.begin_step": self._own(self._begin_step),
             "me.confirm_step": self._own(self._confirm_step),
             "me.drop_step": self._own(self._drop_step),
+            **ways.open_calls,
         }
 
     def caller_of(self, token: str, place: str, agent: str) -> Caller | None:
@@ -182,6 +197,9 @@ class SignIn:
         done = self._logins.log_in(
             asked.name, asked.password, asked.code, place, agent, asked.device, now
         )
+        return self._began(done, place, now)
+
+    def _began(self, done: LoggedIn | LoginRefused, place: str, now: float) -> SessionStart:
         if isinstance(done, LoginRefused):
             raise LoginRefusedError(done)
         return self._started(done, place, now)
@@ -226,6 +244,7 @@ class SignIn:
             must_enrol=view.must_enrol,
             node=site_name(self._site.loaded),
             policy=version,
+            way=view.session.way,
         )
 
     def _list_sessions(

@@ -11,6 +11,7 @@ from typing import Final
 
 import msgspec
 
+from oborona.people.login_way import LoginWay
 from oborona.people.person import Person
 from oborona.people.session_book import cut
 from oborona.people.store import PeopleStore
@@ -35,12 +36,14 @@ class LoginTry(msgspec.Struct, frozen=True, kw_only=True):
         at: Unix seconds.
         place: address of the client.
         agent: its browser, as that calls itself.
+        way: by which it was tried.
     """
 
     at: float
     place: str
     agent: str
     outcome: AttemptOutcome
+    way: LoginWay = LoginWay.PASSWORD
 
 
 class AttemptBook:
@@ -54,7 +57,13 @@ class AttemptBook:
         self._store = store
 
     def add(
-        self, person: Person | None, place: str, agent: str, outcome: AttemptOutcome, now: float
+        self,
+        person: Person | None,
+        place: str,
+        agent: str,
+        outcome: AttemptOutcome,
+        now: float,
+        way: LoginWay = LoginWay.PASSWORD,
     ) -> None:
         """Keep a try.
 
@@ -65,11 +74,13 @@ class AttemptBook:
             agent: its browser, as that calls itself.
             outcome: what came of it.
             now: Unix seconds.
+            way: by which it was tried.
         """
         with self._store.transaction() as db:
             added = db.execute(
-                "INSERT INTO attempt (at, person, place, agent, outcome) VALUES (?, ?, ?, ?, ?)",
-                (now, None if person is None else person.id, cut(place), cut(agent), outcome),
+                "INSERT INTO attempt (at, person, place, agent, outcome, way)"
+                " VALUES (?, ?, ?, ?, ?, ?)",
+                (now, None if person is None else person.id, cut(place), cut(agent), outcome, way),
             )
             db.execute(
                 "DELETE FROM attempt WHERE at < ? OR id <= ?",
@@ -79,11 +90,13 @@ class AttemptBook:
     def of(self, person: Person, most: int = SHOWN) -> list[LoginTry]:
         """Return the last tries by somebody's name, the newest first."""
         found = self._store.rows(
-            "SELECT at, place, agent, outcome FROM attempt WHERE person = ?"
+            "SELECT at, place, agent, outcome, way FROM attempt WHERE person = ?"
             " ORDER BY at DESC, id DESC LIMIT ?",
             (person.id, most),
         )
         return [
-            LoginTry(at=at, place=place, agent=agent, outcome=AttemptOutcome(outcome))
-            for at, place, agent, outcome in found
+            LoginTry(
+                at=at, place=place, agent=agent, outcome=AttemptOutcome(outcome), way=LoginWay(way)
+            )
+            for at, place, agent, outcome, way in found
         ]

@@ -6,6 +6,9 @@
     device    browsers from which somebody has logged in before, by hash of the token
     api_key   keys of programs, by hash
     attempt   tries to log in, kept for `logins.TRIES_S`
+    outside   whom somebody else vouches for: as whom they know them, by hash
+    mail_link links that were sent to readers, by hash
+    mailing   when links were sent, for limits; by hash
     wait      how often a login has failed for a name, a network, a device or a session
 
 Tokens stand here as hashes alone: who reads the file can't log in with it.  The secret of a second
@@ -103,6 +106,32 @@ MIGRATIONS: Final = (
         ) WITHOUT ROWID
         """,
         "CREATE INDEX wait_last ON wait (last)",
+    ),
+    (
+        "ALTER TABLE session ADD COLUMN way TEXT NOT NULL DEFAULT 'password'",
+        "ALTER TABLE attempt ADD COLUMN way TEXT NOT NULL DEFAULT 'password'",
+        """
+        CREATE TABLE outside (
+            subject BLOB PRIMARY KEY,   -- hash of the way, and of whom it means
+            person INTEGER NOT NULL
+        ) WITHOUT ROWID
+        """,
+        "CREATE INDEX outside_person ON outside (person)",
+        """
+        CREATE TABLE mail_link (
+            token BLOB PRIMARY KEY,
+            address TEXT NOT NULL,      -- as people.person.checked_addresses
+            until REAL NOT NULL         -- Unix seconds
+        ) WITHOUT ROWID
+        """,
+        """
+        CREATE TABLE mailing (
+            id INTEGER PRIMARY KEY,
+            whose BLOB NOT NULL,        -- hash of an address or a network
+            at REAL NOT NULL            -- Unix seconds
+        )
+        """,
+        "CREATE INDEX mailing_whose ON mailing (whose, at)",
     ),
 )
 SHARED: Final = SqliteFileKind(

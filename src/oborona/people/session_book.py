@@ -7,6 +7,7 @@ from typing import Any, Final
 import msgspec
 
 from oborona.people.caller import Caller, CallWay, with_roles
+from oborona.people.login_way import LoginWay
 from oborona.people.person import NoPersonError, Person, PersonState
 from oborona.people.rights import Right, Role
 from oborona.people.store import PERSON_COLUMNS, PeopleStore
@@ -20,8 +21,10 @@ FRESH_S: Final = 600.0  # so long after a password was given, acts that hurt wan
 NOTED_S: Final = 60.0  # that a session was used is written this often
 TEXT: Final = 200  # letters of a place or an agent
 _COLUMNS: Final = (
-    "session.ident, session.made, session.last, session.fresh, session.place, session.agent"
+    "session.ident, session.made, session.last, session.fresh, session.place, session.agent,"
+    " session.way"
 )
+_COUNT: Final = len(_COLUMNS.split(","))
 
 
 class PersonSession(msgspec.Struct, frozen=True, kw_only=True):
@@ -34,6 +37,7 @@ class PersonSession(msgspec.Struct, frozen=True, kw_only=True):
         fresh: when the password was given last.
         place: address of the client.
         agent: its browser, as that calls itself.
+        way: by which it began.
     """
 
     ident: str
@@ -42,6 +46,7 @@ class PersonSession(msgspec.Struct, frozen=True, kw_only=True):
     fresh: float
     place: str
     agent: str
+    way: LoginWay
 
 
 class SessionView(msgspec.Struct, frozen=True, kw_only=True):
@@ -74,13 +79,41 @@ class SessionBook:
         self._store = store
         self._step_required = step_required
 
-    def begin(self, person: Person, place: str, agent: str, now: float) -> str:
-        """Return the token of a new session of somebody who has shown who they are."""
+    def begin(
+        self,
+        person: Person,
+        place: str,
+        agent: str,
+        now: float,
+        *,
+        way: LoginWay = LoginWay.PASSWORD,
+        fresh: float | None = None,
+    ) -> str:
+        """Return the token of a new session of somebody who has shown who they are.
+
+        Args:
+            person: who.
+            place: address of the client.
+            agent: its browser, as that calls itself.
+            now: Unix seconds.
+            way: by which they have shown it.
+            fresh: when they did; None = now.
+        """
         token = new_token()
         with self._store.transaction() as db:
             db.execute(
-                "INSERT INTO session VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-                (token_hash(token), new_ident(), person.id, now, now, now, cut(place), cut(agent)),
+                "INSERT INTO session VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                (
+                    token_hash(token),
+                    new_ident(),
+                    person.id,
+                    now,
+                    now,
+                    now if fresh is None else min(fresh, now),
+                    cut(place),
+                    cut(agent),
+                    way,
+                ),
             )
             db.execute("UPDATE person SET came = ? WHERE id = ?", (now, person.id))
             db.execute(
@@ -116,13 +149,15 @@ class SessionBook:
         if not found:
             return None
         person = self._store.person_of(found[0])
-        session = _session(found[0][-6:])
+        session = _session(found[0][-_COUNT:])
         if person.state is not PersonState.ACTIVE or is_over(person, session, now):
             return None
         if now - session.last >= NOTED_S:
             with self._store.transaction() as db:
                 db.execute("UPDATE session SET last = ? WHERE token = ?", (now, hashed))
-        must_enrol = self._step_required and Role.ADMIN in person.roles and not person.totp
+        # who is vouched for by others has given what these ask
+        ours = session.way is LoginWay.PASSWORD
+        must_enrol = ours and self._step_required and Role.ADMIN in person.roles and not person.totp
         caller = with_roles(
             person.name,
             person.roles,
@@ -191,5 +226,6 @@ def cut(text: str) -> str:
 
 
 def _session(row: Any) -> PersonSession:
-    ident, made, last, fresh, place, agent = row
-    return PersonSession(ident=ident, made=made, last=last, fresh=fresh, place=place, agent=agent)
+    return msgspec.convert(
+        dict(zip(PersonSession.__struct_fields__, row, strict=True)), PersonSession
+    )

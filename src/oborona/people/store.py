@@ -170,7 +170,9 @@ class PeopleStore(SharedSqliteFile):
             before = self.of(person.id)
             if before is not None:
                 self._keep_admin(before, None)
-            self._end_all(db, person.id, "session", "link", "device", "api_key", "attempt")
+            self._end_all(
+                db, person.id, "session", "link", "device", "api_key", "attempt", "outside"
+            )
             db.execute("DELETE FROM person WHERE id = ?", (person.id,))
 
     def person_of(self, row: Sequence[Any]) -> Person:

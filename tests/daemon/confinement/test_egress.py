@@ -29,6 +29,12 @@ HERE = (ResolverAddress("127.0.0.1"),)
         ({"engines.clamd.ask": "unix:/run/clamav/clamd.ctl"}, HERE, ()),
         ({"alarm.webhook": "https://hooks.example/abc"}, HERE, (ANY,)),
         ({"alarm.webhook": "http://127.0.0.1:9/abc"}, HERE, ()),
+        (
+            {"console.enabled": "true", "console.oidc_issuer": "https://sso.example/a"},
+            HERE,
+            (ANY,),
+        ),
+        ({"console.oidc_issuer": "https://sso.example/a"}, HERE, ()),
         ({"alarm.mail_server": "[2001:db8::25]:25"}, HERE, ("2001:db8::25",)),
         ({"alarm.mail_server": "mail.shop.example:25"}, HERE, (ANY,)),
         (

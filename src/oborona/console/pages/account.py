@@ -7,7 +7,7 @@ from typing import Final
 
 from aiohttp import web
 
-from oborona.console.console_person import SignedIn
+from oborona.console.console_person import SignedIn, SignInWays
 from oborona.console.declaration import page
 from oborona.console.desk_client import DeskError
 from oborona.console.error_page import error_page
@@ -31,10 +31,32 @@ _OWN_PATH: Final = re.compile(r"/(?![/\\])[!-~]*\Z")
 
 @page("GET", "/sign-in", public=True)
 async def show_sign_in(visit: Visit) -> web.Response:
-    """Show the form."""
+    """Show the form; whom a proxy says is signed in has a session at once.
+
+    Raises:
+        DeskError: the desk is away.
+    """
     if visit.person is not None:
         return visit.go(own_path(visit.query("next")))
-    return _form(visit, back=visit.query("next"))
+    if visit.word is None:
+        return await sign_in_form(visit, back=visit.query("next"))
+    asked = {
+        "user": visit.word.user,
+        "secret": visit.word.secret,
+        "device": visit.request.cookies.get(DEVICE, ""),
+    }
+    try:
+        signed = await visit.ask("login.proxy", asked, SignedIn, LOGIN_S)
+    except DeskError as error:
+        if error.status not in {401, 403, 429}:
+            raise
+        told = (
+            _("You have shown who you are, but you have no role here.")
+            if error.status == 403
+            else _("Signing in did not work. Begin again.")
+        )
+        return await sign_in_form(visit, back=visit.query("next"), error=error, told=told)
+    return begin_session(visit, signed, visit.query("next"))
 
 
 @page("POST", "/sign-in", public=True)
@@ -57,28 +79,38 @@ async def sign_in(visit: Visit) -> web.Response:
     except DeskError as error:
         if error.status not in {401, 403, 422, 429}:
             raise
-        return _form(visit, back=back, name=form.one("name"), error=error)
-    return _begin(visit, signed, back)
+        return await sign_in_form(visit, back=back, name=form.one("name"), error=error)
+    return begin_session(visit, signed, back)
 
 
-def _form(
-    visit: Visit, *, back: str, name: str = "", error: DeskError | None = None
+async def sign_in_form(
+    visit: Visit, *, back: str, name: str = "", error: DeskError | None = None, told: str = ""
 ) -> web.Response:
-    told = ""
-    if error is not None and error.status == 429:
+    """Return the page with all ways to sign in.
+
+    Args:
+        visit: of who is to sign in.
+        back: page that they came from.
+        name: that they typed.
+        error: why they are not signed in.
+        told: the same in words, where it was no password; empty = it was.
+    """
+    if error is not None and error.status == 429 and not told:
         wait = max(round(error.wait_s), 1)
         told = ngettext(
             "Too many attempts. Try again in %(n)s second.",
             "Too many attempts. Try again in %(n)s seconds.",
             wait,
         ) % {"n": wait}
-    elif error is not None:
+    elif error is not None and not told:
         told = _("Name, password or code is wrong.")
-    status = 200 if error is None else 429 if error.status == 429 else 403
-    return visit.render("account/sign_in.html", status, back=back, name=name, told=told)
+    status = 200 if error is None else error.status if error.status in {429, 503} else 403
+    ways = await visit.part("login.ways", {}, SignInWays) or SignInWays()
+    return visit.render("account/sign_in.html", status, back=back, name=name, told=told, ways=ways)
 
 
-def _begin(visit: Visit, signed: SignedIn, back: str) -> web.Response:
+def begin_session(visit: Visit, signed: SignedIn, back: str) -> web.Response:
+    """Give the browser a session, and lead it on."""
     answer = visit.go(own_path(back))
     keep_cookie(answer, SESSION, signed.token)
     if signed.device:
@@ -112,7 +144,9 @@ async def use_link(visit: Visit) -> web.Response:
     else:
         asked = {"token": visit.parts["link"], "password": password}
         try:
-            return _begin(visit, await visit.ask("login.link", asked, SignedIn, LOGIN_S), "/")
+            return begin_session(
+                visit, await visit.ask("login.link", asked, SignedIn, LOGIN_S), "/"
+            )
         except DeskError as error:
             if error.status in {401, 403, 404, 410}:
                 return error_page(visit, 410, _("This link was used, or is too old."))

@@ -45,6 +45,9 @@ def egress_networks(settings: Settings, resolvers: Iterable[ResolverAddress]) ->
     for url in (*told, settings.mailboxes.url, *asked):
         hosts.add(urlsplit(url).hostname or "localhost")
     hosts.add(_host(settings.alarm.mail_server))
+    if settings.console.enabled:
+        hosts.add(urlsplit(settings.console.oidc_issuer).hostname or "localhost")
+        hosts.add(settings.console.imap_server.host if settings.console.imap else "localhost")
     for listener in open_listeners(settings):
         if not listener.address.local:
             hosts |= set(listener.allowed.split() or (ANY,))

@@ -33,12 +33,14 @@ from oborona.desk.doctor.interpreter import interpreter
 from oborona.desk.doctor.mailboxes import mailboxes
 from oborona.desk.doctor.model import final, model
 from oborona.desk.doctor.outgoing import outgoing
+from oborona.desk.doctor.people import people
 from oborona.desk.doctor.personal import personal
 from oborona.desk.doctor.pins import pins
 from oborona.desk.doctor.postfix import postfix
 from oborona.desk.doctor.reader import reader
 from oborona.desk.doctor.report import MAIL_SERVER, CheckReport, CheckState
 from oborona.desk.doctor.reports import reports as reports_by_mail
+from oborona.desk.doctor.sign_in import sign_in
 from oborona.desk.doctor.signatures import signatures
 from oborona.desk.doctor.state import policy_reports, state_reports
 from oborona.desk.doctor.stores import stores
@@ -64,7 +66,7 @@ def checks(folder: Path | None) -> Mapping[str, Check]:
         "postfix": partial(postfix, folder=folder), "exim": exim, "traffic": partial(traffic, folder=folder), "clients": clients, "delivery": delivery, "dns": dns, "free_lists": free_lists,
         "engines": engines, "places": places, "reader": reader, "signatures": signatures, "pins": pins, "accounts": accounts, "hooks": hooks, "addresses": addresses,
         "outgoing": partial(outgoing, folder=folder), "model": model, "final": final, "personal": personal, "intake": intake, "reports": reports_by_mail, "mailboxes": mailboxes,
-        "export": export, "flows": flows, "event_logs": event_logs, "audit": audit,
+        "export": export, "flows": flows, "event_logs": event_logs, "audit": audit, "people": people, "sign_in": sign_in,
     }  # fmt: skip
 
 
