@@ -11,6 +11,7 @@ import oborona.desk.acts.keys
 import oborona.desk.acts.models
 import oborona.desk.acts.outgoing
 import oborona.desk.acts.own
+import oborona.desk.acts.own_digest
 import oborona.desk.acts.own_words
 import oborona.desk.acts.people
 import oborona.desk.acts.policy

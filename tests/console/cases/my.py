@@ -61,6 +61,9 @@ LISTS = OwnLists(
     contacts=1240,
     factors={JOE: 1.0},
     everywhere=False,
+    digest=True,
+    digest_hour=-1,
+    site_hour=7,
 )
 WORDS = OwnWords(
     words=tuple(

@@ -23,6 +23,7 @@ MINE_S: Final = 6.0  # seconds for what was kept away: the largest part
 UNDO: Final = {
     "own.allow": "/my/restore",
     "own.deny": "/my/restore",
+    "own.digest": "/my/digest",
     "own.not_spam": "/my/take-back",
     "own.remove": "/my/restore",
     "own.restore": "/my/restore",
@@ -74,6 +75,9 @@ class ReaderLists(msgspec.Struct, frozen=True, kw_only=True):
     contacts: int
     factors: dict[str, float]
     everywhere: bool = True
+    digest: bool = False
+    digest_hour: int | None = None
+    site_hour: int = 0
 
 
 class ReaderWord(msgspec.Struct, frozen=True, kw_only=True):
@@ -155,6 +159,8 @@ async def show_my(visit: Visit) -> web.Response:
         factor=factors.pop() if len(factors) == 1 else None,
         fates=FATES,
         kind_names=KINDS,
+        hours=_hours(lists) if lists is not None and lists.digest else [],
+        hour="" if lists is None or lists.digest_hour is None else str(lists.digest_hour),
         say=_,  # a plain text, unlike what `_` of templates returns: the site may have written it
     )
 
@@ -234,6 +240,18 @@ async def choose_strictness(visit: Visit) -> web.Response:
     return await _do(visit, "own.strict", {"factor": chosen}, _("Strictness"))
 
 
+@page("POST", "/my/digest", Right.OWN)
+async def choose_digest(visit: Visit) -> web.Response:
+    """Choose when the digest comes.
+
+    Raises:
+        DeskError: the desk does not answer.
+    """
+    chosen = visit.form.one("hour")
+    hour = int(chosen) if chosen.removeprefix("-").isdecimal() and len(chosen) < 4 else None
+    return await _do(visit, "own.digest", {"hour": hour}, _("Digest"))
+
+
 @page("POST", "/my/take-back", Right.OWN)
 async def take_back(visit: Visit) -> web.Response:
     """Take back what was said.
@@ -252,6 +270,13 @@ async def say_again(visit: Visit) -> web.Response:
         DeskError: the desk does not answer.
     """
     return await _do(visit, "own.say_again", _words(visit), _("Said again"))
+
+
+def _hours(lists: ReaderLists) -> list[tuple[str, str]]:
+    """Return when a digest may come, as a form's choice has it."""
+    hours = [(str(hour), f"{hour}:00") for hour in range(24)]
+    site = _("as everybody here: %(hour)s:00") % {"hour": lists.site_hour}
+    return [("", site), ("-1", _("never")), *hours]
 
 
 def _what(visit: Visit) -> dict[str, object]:

@@ -12,10 +12,12 @@ from msgspec import Meta
 from oborona import state_files
 from oborona.desk.asks.events import EventId
 from oborona.desk.call import Question, ask
+from oborona.desk.digest.postman import gets_digest
 from oborona.desk.messages.unicode_text import encodable
 from oborona.desk.own.addresses import own_addresses
 from oborona.desk.own.entries import open_persons
 from oborona.desk.own.release import BY_READER, TAKEN_BACK
+from oborona.desk.people.views import open_people
 from oborona.desk.site import Site
 from oborona.feedback.events.log import EventLog
 from oborona.feedback.events.model import EventChannel, EventKind, StoredEvent
@@ -23,6 +25,7 @@ from oborona.ident import to_text
 from oborona.journal.entry import JournalEntry
 from oborona.journal.queries import JournalReader
 from oborona.people.caller import Caller
+from oborona.people.digest_book import DigestBook
 from oborona.people.rights import Right
 from oborona.recheck.moves import Move, MoveStore
 from oborona.reputation.personal import (
@@ -62,6 +65,9 @@ class OwnLists(msgspec.Struct, frozen=True, kw_only=True):
         contacts: how many people they know.
         factors: on the line from which on mail is spam, by address.
         everywhere: own lists hold for mail with several recipients, too.
+        digest: the site sends digests, and this person gets one.
+        digest_hour: that they chose; -1 = never, null = as the site.
+        site_hour: of the site's digests.
     """
 
     addresses: tuple[str, ...]
@@ -69,6 +75,9 @@ class OwnLists(msgspec.Struct, frozen=True, kw_only=True):
     contacts: int
     factors: dict[str, float]
     everywhere: bool
+    digest: bool = False
+    digest_hour: int | None = None
+    site_hour: int = 0
 
 
 class OwnWordsQuestion(Question, kw_only=True, forbid_unknown_fields=True):
@@ -143,12 +152,16 @@ def show_own_lists(site: Site, caller: Caller, asked: Question) -> OwnLists:
                         note=one.note,
                         addresses=tuple(dict.fromkeys((*before, address))),
                     )
+    gets, hour = _digest(site, caller)
     lists = OwnLists(
         addresses=addresses,
         entries=tuple(sorted(found.values(), key=lambda one: -one.time)),
         contacts=len(contacts),
         factors=factors,
         everywhere=bool(settings.doors.delivery.listen),
+        digest=gets,
+        digest_hour=hour,
+        site_hour=settings.console.digest_hour,
     )
     return encodable(lists)
 
@@ -168,6 +181,19 @@ def list_own_words(site: Site, caller: Caller, asked: OwnWordsQuestion) -> OwnWo
     words = tuple(_word(event, entries, moves) for event in events)
     full = len(events) == asked.most
     return encodable(OwnWords(words=words, next=events[-1].id if full else None))
+
+
+def _digest(site: Site, caller: Caller) -> tuple[bool, int | None]:
+    """Return whether a caller may get digests, and the hour that they chose."""
+    console, path = site.loaded.settings.console, site.state / state_files.PEOPLE
+    if console.digest == "off" or not console.url or not path.exists():
+        return False, None
+    with site.as_owner(), open_people(site) as people:
+        person = people.find(caller.name)
+        if person is None or not gets_digest(person):
+            return False, None
+        with DigestBook(site.state / state_files.DIGESTS) as book:
+            return True, book.of(person.id).hour
 
 
 def _word(
