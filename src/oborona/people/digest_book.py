@@ -1,8 +1,8 @@
 """When who gets a digest, and what became of the last: one row a person who chose, or got one.
 
 A digest is begun here before its mail is handed in, with the day it is of, and ended after it. Who
-is killed between leaves it begun: it is not sent again that day, for it may have gone out, and the
-next one says that it may repeat some of it.
+is killed between, or whose mail server does not say that it took it, leaves it begun: it is not
+sent again that day, for it may have gone out, and the next one says that it may repeat some of it.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class DigestState(StrEnum):
     BEGUN = "begun"
     SENT = "sent"
     NOTHING = "nothing"  # there was no news
-    FAILED = "failed"  # the mail server did not take it
+    FAILED = "failed"  # it could not be written: nothing was sent
 
 
 class DigestRow(msgspec.Struct, frozen=True, kw_only=True):
@@ -91,18 +91,26 @@ class DigestBook(SharedSqliteFile):
                 (person, hour),
             )
 
-    def begin(self, person: int, day: str) -> DigestRow | None:
-        """Begin the digest of a day; return what was kept before. None = it was begun before."""
+    def begin(self, person: int, day: str, first: float) -> DigestRow | None:
+        """Begin the digest of a day; return what was kept before. None = it was begun before.
+
+        Args:
+            person: id of who gets it.
+            day: as 2026-11-28.
+            first: from when on news are told in the first of all, Unix seconds; kept, so that it is
+                told by a later one if this one does not go out.
+        """
         with self.transaction() as db:
             before = self.of(person)
             if before.day >= day:
                 return None
             db.execute(
-                "INSERT INTO digest (person, day, state) VALUES (?, ?, 'begun')"
-                " ON CONFLICT DO UPDATE SET day = excluded.day, state = excluded.state",
-                (person, day),
+                "INSERT INTO digest (person, day, state, told) VALUES (?, ?, 'begun', ?)"
+                " ON CONFLICT DO UPDATE SET day = excluded.day, state = excluded.state,"
+                " told = iif(told = 0, excluded.told, told)",
+                (person, day, first),
             )
-            return before
+            return msgspec.structs.replace(before, told=before.told or first)
 
     def end(self, person: int, state: DigestState, told: float | None = None) -> None:
         """Write down what became of a digest that was begun.

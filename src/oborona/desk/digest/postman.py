@@ -109,11 +109,11 @@ class DigestPostman:
 
     def _send(self, people: PeopleStore, book: DigestBook, person: Person) -> bool:
         now = self._clock()
-        before = book.begin(person.id, _day_of(now))
+        before = book.begin(person.id, _day_of(now), now - FIRST_S)
         if before is None:  # another process was faster
             return False
         lost = before.state is DigestState.BEGUN  # nobody knows: said by the next that goes out
-        since = max(before.told or now - FIRST_S, now - LONGEST_S)
+        since = max(before.told, now - LONGEST_S)
         try:
             news = gather_news(self._site, person, since)
         except OboronaError as error:
@@ -141,7 +141,7 @@ class DigestPostman:
         try:
             asyncio.run(self._submit(digest_mail(plan, news), plan.to))
         except DeliveryFailed as error:
-            book.end(person.id, DigestState.BEGUN if lost else DigestState.FAILED)
+            # it stays begun: who hangs up after the last line may have taken it
             event(
                 log,
                 logging.WARNING,
