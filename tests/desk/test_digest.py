@@ -172,7 +172,9 @@ def test_news_are_sent_once_and_a_link_takes_a_letter_out_of_junk(
     with book(site) as opened:
         assert opened.of(1).hour == OFF
     with AuditStore(site.state / state_files.AUDIT) as log:
-        rows = log.rows("SELECT act, person, source FROM audit WHERE act LIKE 'own.%' AND person <> ''")
+        rows = log.rows(
+            "SELECT act, person, source FROM audit WHERE act LIKE 'own.%' AND person <> ''"
+        )
     assert {row[0] for row in rows} == {"own.not_spam", "own.allow", "own.digest"}
     assert {tuple(row[1:]) for row in rows} == {("joe", "link of a digest")}
 

@@ -12,7 +12,7 @@ import pytest
 from oborona import state_files
 from oborona.desk.call import CALLS, CallError, NotFoundError, UndoCall
 from oborona.desk.calls import CALLS as LOADED
-from oborona.desk.own.release import TAKEN_BACK, CopyFate
+from oborona.desk.readers.release import TAKEN_BACK, CopyFate
 from oborona.desk.site import Site
 from oborona.feedback.events.log import EventLog
 from oborona.feedback.events.model import EventDecision, EventKind

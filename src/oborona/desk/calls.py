@@ -10,8 +10,8 @@ import oborona.desk.acts.incidents
 import oborona.desk.acts.keys
 import oborona.desk.acts.models
 import oborona.desk.acts.outgoing
-import oborona.desk.acts.own
 import oborona.desk.acts.own_digest
+import oborona.desk.acts.own_lists
 import oborona.desk.acts.own_words
 import oborona.desk.acts.people
 import oborona.desk.acts.policy
@@ -26,9 +26,9 @@ import oborona.desk.asks.incidents
 import oborona.desk.asks.messages
 import oborona.desk.asks.models
 import oborona.desk.asks.outgoing
-import oborona.desk.asks.own
 import oborona.desk.asks.people
 import oborona.desk.asks.policy
+import oborona.desk.asks.readers
 import oborona.desk.asks.recheck
 import oborona.desk.asks.uploads
 from oborona.desk.call import CALLS

@@ -4,7 +4,7 @@ import msgspec
 
 from oborona.desk.acts.own_words import OwnPardonOutcome, PardonedCopy
 from oborona.desk.digest.links import DigestLinkView
-from oborona.desk.own.release import CopyFate
+from oborona.desk.readers.release import CopyFate
 from oborona.people.digest_link import DigestAct
 from tests.console.page_case import PageCase
 from tests.console.stub_desk import DeskRefusalError

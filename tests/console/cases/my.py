@@ -2,12 +2,12 @@
 
 import msgspec
 
-from oborona.desk.acts.own import OwnEntryOutcome
+from oborona.desk.acts.own_lists import OwnEntryOutcome
 from oborona.desk.acts.own_words import OwnPardonOutcome, PardonedCopy
-from oborona.desk.asks.own import OwnEntry, OwnLists, OwnWord, OwnWords
+from oborona.desk.asks.readers import OwnEntry, OwnLists, OwnStatement, OwnStatements
 from oborona.desk.call import UndoCall
 from oborona.desk.messages.own_mail import OwnMail, OwnMailFate, OwnMessage
-from oborona.desk.own.release import CopyFate
+from oborona.desk.readers.release import CopyFate
 from oborona.feedback.events.model import EventKind
 from oborona.people.rights import Role
 from oborona.reputation.personal import EntryAction, PersonalEntryKind, PersonalEntrySource
@@ -65,9 +65,9 @@ LISTS = OwnLists(
     digest_hour=-1,
     site_hour=7,
 )
-WORDS = OwnWords(
+WORDS = OwnStatements(
     words=tuple(
-        OwnWord(
+        OwnStatement(
             id=number, what=what, time=NOW - number, address=JOE, here=True,
             taken_back=taken_back, stands=not taken_back, message="0KX1", sender=HOSTILE,
             subject="Invoice", moved=moved, moves=(number,),

@@ -14,8 +14,8 @@ from oborona import state_files
 from oborona.desk.asks.events import EventId
 from oborona.desk.asks.recheck import MoveId
 from oborona.desk.call import ActOrder, NotFoundError, UndoCall, act
-from oborona.desk.own.addresses import own_addresses
-from oborona.desk.own.release import (
+from oborona.desk.readers.addresses import own_addresses
+from oborona.desk.readers.release import (
     BY_READER,
     TAKEN_BACK,
     CopyFate,

@@ -18,8 +18,8 @@ from oborona.desk.call import CALLS, CallError
 from oborona.desk.call_runner import CallRunner
 from oborona.desk.messages.unicode_text import encodable
 from oborona.desk.open_call import OpenCall
-from oborona.desk.own.release import own_copies
 from oborona.desk.people.views import open_people
+from oborona.desk.readers.release import own_copies
 from oborona.desk.site import Site
 from oborona.people.caller import Caller, CallWay, Scope
 from oborona.people.digest_book import OFF

@@ -10,7 +10,7 @@ import msgspec
 from oborona import state_files
 from oborona.desk.call import CallError
 from oborona.desk.messages.own_mail import OwnMailFate, OwnMessage, own_mail
-from oborona.desk.own.release import refuse_forbidden
+from oborona.desk.readers.release import refuse_forbidden
 from oborona.desk.site import Site
 from oborona.ident import from_text
 from oborona.journal.entry import JournalEntry

@@ -17,14 +17,13 @@ from oborona.daemon.alarm.webhook import DeliveryFailed
 from oborona.daemon.site_name import site_name
 from oborona.desk.digest.letter import DigestPlan, digest_mail
 from oborona.desk.digest.news import FIRST_S, LONGEST_S, gather_news
+from oborona.desk.digest.recipient import address_of, gets_digest
 from oborona.desk.digest.texts import ENGLISH, TEXTS
 from oborona.desk.site import Site
 from oborona.errors import OboronaError, StoreError
 from oborona.people.digest_book import OFF, DigestBook, DigestRow, DigestState
-from oborona.people.person import Person, PersonState
-from oborona.people.rights import Right
+from oborona.people.person import Person
 from oborona.people.store import PeopleStore
-from oborona.reputation.personal import mail_address
 from oborona.telemetry.log import event
 
 LOOK_S: Final = 60.0  # between looks whose time it is
@@ -172,23 +171,6 @@ class DigestPostman:
 def _day_of(now: float) -> str:
     """Return the day of the server's clock, as 2026-11-28."""
     return time.strftime("%Y-%m-%d", time.localtime(now))
-
-
-def gets_digest(person: Person) -> bool:
-    """Return whether a digest may be sent to somebody."""
-    return (
-        person.state is PersonState.ACTIVE
-        and Right.OWN in person.rights
-        and bool(address_of(person))
-    )
-
-
-def address_of(person: Person) -> str:
-    """Return where a digest goes: the address that is their name, else the first of theirs that
-    mail can be sent to without SMTPUTF8; empty = none.
-    """
-    mine = sorted(one for one in person.addresses if one.isascii() and mail_address(one))
-    return person.name if person.name in mine else next(iter(mine), "")
 
 
 def sender_of(settings: Settings, name: str) -> str:

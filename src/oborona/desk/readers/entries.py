@@ -12,7 +12,7 @@ from msgspec import Meta
 
 from oborona import state_files
 from oborona.desk.call import CallError
-from oborona.desk.own.addresses import OwnAddress
+from oborona.desk.readers.addresses import OwnAddress
 from oborona.desk.site import Site
 from oborona.reputation.personal import (
     EntryAction,

@@ -10,8 +10,8 @@ import msgspec
 from msgspec import Meta
 
 from oborona.desk.call import ActOrder, CallError, NotFoundError, UndoCall, act
-from oborona.desk.own.addresses import OwnAddress, own_addresses
-from oborona.desk.own.entries import (
+from oborona.desk.readers.addresses import OwnAddress, own_addresses
+from oborona.desk.readers.entries import (
     EarlierEntries,
     EntryPlan,
     checked_entries,

@@ -12,12 +12,12 @@ from msgspec import Meta
 from oborona import state_files
 from oborona.desk.asks.events import EventId
 from oborona.desk.call import Question, ask
-from oborona.desk.digest.postman import gets_digest
+from oborona.desk.digest.recipient import gets_digest
 from oborona.desk.messages.unicode_text import encodable
-from oborona.desk.own.addresses import own_addresses
-from oborona.desk.own.entries import open_persons
-from oborona.desk.own.release import BY_READER, TAKEN_BACK
 from oborona.desk.people.views import open_people
+from oborona.desk.readers.addresses import own_addresses
+from oborona.desk.readers.entries import open_persons
+from oborona.desk.readers.release import BY_READER, TAKEN_BACK
 from oborona.desk.site import Site
 from oborona.feedback.events.log import EventLog
 from oborona.feedback.events.model import EventChannel, EventKind, StoredEvent
@@ -80,14 +80,14 @@ class OwnLists(msgspec.Struct, frozen=True, kw_only=True):
     site_hour: int = 0
 
 
-class OwnWordsQuestion(Question, kw_only=True, forbid_unknown_fields=True):
+class OwnStatementsQuestion(Question, kw_only=True, forbid_unknown_fields=True):
     """What one has said."""
 
     before: EventId | None = None  # the next page: `next` of the one before
     most: Annotated[int, Meta(ge=1, le=MOST)] = 50
 
 
-class OwnWord(msgspec.Struct, frozen=True, kw_only=True):
+class OwnStatement(msgspec.Struct, frozen=True, kw_only=True):
     """A word of a reader on a letter.
 
     Args:
@@ -115,10 +115,10 @@ class OwnWord(msgspec.Struct, frozen=True, kw_only=True):
     moves: tuple[int, ...] = ()
 
 
-class OwnWords(msgspec.Struct, frozen=True, kw_only=True):
+class OwnStatements(msgspec.Struct, frozen=True, kw_only=True):
     """What a reader has said, the newest first."""
 
-    words: tuple[OwnWord, ...]
+    words: tuple[OwnStatement, ...]
     next: int | None  # `before` of the next page; None = there is none
 
 
@@ -167,12 +167,12 @@ def show_own_lists(site: Site, caller: Caller, asked: Question) -> OwnLists:
 
 
 @ask("own.said", Right.OWN, scoped=True)
-def list_own_words(site: Site, caller: Caller, asked: OwnWordsQuestion) -> OwnWords:
+def list_own_words(site: Site, caller: Caller, asked: OwnStatementsQuestion) -> OwnStatements:
     """Return what a reader has said of letters, and what became of it."""
     addresses = own_addresses(caller)
     path = site.state / state_files.EVENTS
     if not path.exists():
-        return OwnWords(words=(), next=None)
+        return OwnStatements(words=(), next=None)
     with site.as_owner(), EventLog(path, make=False) as log:
         events = log.words_of(addresses, before=asked.before, most=asked.most)
     numbers = sorted({event.ident for event in events if event.ident is not None})
@@ -180,7 +180,7 @@ def list_own_words(site: Site, caller: Caller, asked: OwnWordsQuestion) -> OwnWo
     moves = _moves(site, numbers)
     words = tuple(_word(event, entries, moves) for event in events)
     full = len(events) == asked.most
-    return encodable(OwnWords(words=words, next=events[-1].id if full else None))
+    return encodable(OwnStatements(words=words, next=events[-1].id if full else None))
 
 
 def _digest(site: Site, caller: Caller) -> tuple[bool, int | None]:
@@ -198,7 +198,7 @@ def _digest(site: Site, caller: Caller) -> tuple[bool, int | None]:
 
 def _word(
     event: StoredEvent, entries: dict[int, JournalEntry], moves: dict[int, list[Move]]
-) -> OwnWord:
+) -> OwnStatement:
     entry = entries.get(event.ident) if event.ident is not None else None
     if entry is not None and not _came_to(entry, event.person):
         entry = None  # the id was taken out of somebody else's letter
@@ -207,7 +207,7 @@ def _word(
         for move in moves.get(event.ident or 0, [])
         if move.event == BY_READER and mail_address(move.recipient) == event.person
     ]
-    return OwnWord(
+    return OwnStatement(
         id=event.id,
         what=event.what,
         time=event.time,
