@@ -5,6 +5,7 @@ name  = "FROM_SPAMMY"
 when  = "count[From].day.seen >= 20 and count[From].day.spam_share > 0.99"
 score = 1.5
 say   = "{count[From].day.spam_share:.0%} of {count[From].day.seen}"
+reader = "most of what this sender writes is unwanted"
 
 How later files change earlier rules: `oborona.policy.named_tables`.
 """
@@ -48,6 +49,7 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True):
     when: str
     score: float | str  # a text is a formula
     say: str = ""
+    reader: str = ""  # to who gets the message, in its place; empty = the word of its group
     mode: RuleMode = RuleMode.LIVE
     stage: Stage | None = None  # None: the latest stage of the facts it names
     group: str = ""  # whose cap holds for it, empty: no group
@@ -152,6 +154,20 @@ class RuleTable(msgspec.Struct, frozen=True, kw_only=True):
     ) = UNSET
     say: (
         Annotated[str, Meta(max_length=1000, description="Its words in the explanation.")]
+        | UnsetType
+    ) = UNSET
+    reader: (
+        Annotated[
+            str,
+            Meta(
+                max_length=200,
+                description="What a reader is told on their page of mail that it kept from them, in "
+                "place of the word of its group: no facts, no numbers, nothing that teaches who "
+                "sends it.",
+                pattern=r"\A[^\x00-\x1f\x7f]*\Z",
+                extra={"allowed": "a sentence without its full stop, at most 200 characters"},
+            ),
+        ]
         | UnsetType
     ) = UNSET
     mode: (

@@ -38,6 +38,7 @@ class SiteKeys(msgspec.Struct, frozen=True, kw_only=True):
     feedback: bytes  # what people speak of: nobody else can tell which messages that were
     eventlog: bytes  # persons in tables of events
     audit: bytes  # the chain of the audit log
+    digest: bytes  # links of digests
 
 
 def keys(secret: bytes) -> SiteKeys:

@@ -93,6 +93,8 @@ AUDIT: Final = "audit.db"
 
 PEOPLE: Final = "people.db"
 """Who may log in, with hashes of passwords, sessions and keys: commands and the desk."""
+DIGESTS: Final = "digests.db"
+"""When who gets a digest, and what became of the last: the desk."""
 POLICY_VERSIONS: Final = "policy-versions.db"
 """What the site's policy folder held when, and who made it so: the desk and commands."""
 POLICY_DRAFTS: Final = "drafts"

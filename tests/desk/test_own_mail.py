@@ -20,6 +20,7 @@ from oborona.desk.messages.reader_words import (
     OF_GROUPS,
     OTHERWISE,
 )
+from oborona.errors import PolicyError
 from oborona.ident import to_text
 from oborona.journal.entry import CopyDelivery
 from oborona.journal.refusal import Told
@@ -54,6 +55,23 @@ def mine(**asked: object) -> OwnMailQuestion:
 
 def hit(name: str, score: float = 120) -> tuple[RuleHit, ...]:
     return (RuleHit(name=name, score=score, say=f"seen by {name} for {DAN}"),)
+
+
+def test_a_rule_has_words_of_its_own_for_readers(tmp_path: Path) -> None:
+    words = "most of what this sender writes is unwanted"
+    site = make_site(
+        tmp_path, RULES.replace('group = "MASS"', f'group = "MASS"\nreader = "{words}"')
+    )
+    mass = entry_of(ago_s=90, recipients=(JOE,), rules=hit("MASS_TEXT"))
+    fill(site, mass)
+    (message,) = list_own_mail(site, READER, mine()).messages
+    assert message.because == words
+    for wrong in ("x" * 201, "a\\nb"):
+        with pytest.raises(PolicyError):
+            make_site(
+                tmp_path / str(len(wrong)),
+                RULES.replace('group = "MASS"', f'group = "MASS"\nreader = "{wrong}"'),
+            ).policy()
 
 
 def test_a_reader_sees_fates_and_words_and_no_rule_score_or_list(tmp_path: Path) -> None:

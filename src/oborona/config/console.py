@@ -212,6 +212,21 @@ class ConsoleSettings(ListenSettings, frozen=True, kw_only=True):
             extra={"allowed": 'an absolute path, or ""'},
         ),
     ] = ""
+    digest: Annotated[
+        Literal["off", "daily"],
+        Meta(
+            description="Mail people who may log in and have addresses what was kept from them, at "
+            "most once a day, through alarm.mail_server (docs/people/my-mail.md). It needs url."
+        ),
+    ] = "off"
+    digest_hour: Annotated[
+        int,
+        Meta(
+            ge=0,
+            le=23,
+            description="From this hour of the server's clock on, for those who chose no other.",
+        ),
+    ] = 7
 
     policy: Annotated[
         Literal["overlay", "read", "write"],

@@ -132,7 +132,7 @@ class ConsoleServer(WebServer):
             return self._signed_out(visit)
         if visit.person is not None and not declared.is_for(visit.person.rights):
             return not_yours(visit, declared.needs)
-        if method == "POST":
+        if method == "POST" and not declared.signed:
             refused = await self._take_form(visit, declared)
             if refused is not None:
                 return refused

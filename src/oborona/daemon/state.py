@@ -28,6 +28,7 @@ from oborona.feedback.cases import schema as case_store
 from oborona.feedback.events import schema as event_log
 from oborona.journal import schema
 from oborona.lock import hold
+from oborona.people import digest_book
 from oborona.people import schema as people_store
 from oborona.recheck import moves_schema
 from oborona.sqlite_damage import set_aside
@@ -115,6 +116,7 @@ OPTIONAL: Final = (
     OptionalStore(
         state_files.PEOPLE, people_store.SHARED, "nobody logs in to the console", at_once=False
     ),
+    OptionalStore(state_files.DIGESTS, digest_book.SHARED, "nobody gets a digest", at_once=False),
     OptionalStore(
         state_files.POLICY_VERSIONS,
         policy_versions.SHARED,

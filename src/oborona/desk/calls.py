@@ -12,6 +12,9 @@ import oborona.desk.acts.keys
 import oborona.desk.acts.lists
 import oborona.desk.acts.models
 import oborona.desk.acts.outgoing
+import oborona.desk.acts.own_digest
+import oborona.desk.acts.own_lists
+import oborona.desk.acts.own_words
 import oborona.desk.acts.people
 import oborona.desk.acts.personal
 import oborona.desk.acts.policy
@@ -36,6 +39,7 @@ import oborona.desk.asks.overview
 import oborona.desk.asks.people
 import oborona.desk.asks.personal
 import oborona.desk.asks.policy
+import oborona.desk.asks.readers
 import oborona.desk.asks.recheck
 import oborona.desk.asks.reputation
 import oborona.desk.asks.signatures

@@ -7,6 +7,7 @@ import logging
 import os
 import signal
 import socket
+import threading
 from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
@@ -21,6 +22,8 @@ from oborona.daemon.confinement.kinds import ProcessKind
 from oborona.desk.call_runner import CallRunner
 from oborona.desk.calls import CALLS
 from oborona.desk.configured_site import SiteSource
+from oborona.desk.digest.links import DigestLinks
+from oborona.desk.digest.postman import DigestPostman
 from oborona.desk.followed_site import FollowedSite
 from oborona.desk.openapi import describe_calls
 from oborona.desk.server import DeskServer
@@ -76,20 +79,37 @@ async def serve_desk(source: SiteSource, sock: socket.socket, ready: Callable[[]
     server = desk_server(site)
     await server.start(sock)
     heart = asyncio.create_task(beat_forever())
+    postman = begin_digests(site)
     ready()
     await stop.wait()
+    if postman is not None:
+        postman.stop()
     await server.drain(GRACE_S)
     heart.cancel()
     await asyncio.gather(heart, return_exceptions=True)
 
 
+def begin_digests(site: FollowedSite) -> DigestPostman | None:
+    """Send the digests of a site from now on, on a thread; None = it sends none."""
+    console = site.loaded.settings.console
+    if console.digest == "off":
+        return None
+    if not console.url:
+        site.notice("console.url is not set, so that links lead nowhere: no digest is sent")
+        return None
+    postman = DigestPostman(site)
+    # one that is on its way when the desk ends is in its book as begun
+    threading.Thread(target=postman.run, name="digests", daemon=True).start()
+    return postman
+
+
 def desk_server(site: FollowedSite) -> DeskServer:
     """Return the door of a site's desk, not started."""
-    sign_in = SignIn(site)
+    sign_in, runner = SignIn(site), CallRunner(site)
     return DeskServer(
-        CallRunner(site),
+        runner,
         sign_in.caller_of,
         calls=CALLS,
-        open_calls=sign_in.open_calls,
+        open_calls={**sign_in.open_calls, **DigestLinks(site, runner).open_calls},
         description=describe_calls(CALLS),
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from email.utils import parseaddr
 from enum import StrEnum
 from typing import Final
 
@@ -23,6 +24,7 @@ from oborona.journal.search import JournalSearch, SearchHit
 from oborona.people.caller import Scope
 from oborona.policy.load import Policy
 from oborona.recheck.moves import MoveState, MoveStore
+from oborona.reputation.personal import mail_address
 from oborona.types import Action
 
 INBOX: Final = "INBOX"  # as IMAP names it, in any case
@@ -48,6 +50,7 @@ class OwnMessage(msgspec.Struct, frozen=True, kw_only=True):
     subject: str  # empty where it was refused before its content
     recipients: tuple[str, ...]  # one's own addresses
     because: str  # in words for readers
+    author: str = ""  # address that lists may name: in From, else of the envelope; empty = none
     where: str = ""  # mailbox that it was moved to
 
 
@@ -212,5 +215,6 @@ def _message(
         subject=row.subject,
         recipients=row.recipients,
         because=because(hit, policy),
+        author=mail_address(parseaddr(row.header_from)[1]) or mail_address(row.sender),
         where=moves[-1].target if moves else "",
     )

@@ -30,7 +30,7 @@ def because(hit: SearchHit, policy: Policy | None) -> str:
 
     Args:
         hit: what was found.
-        policy: whose groups rules are in; None = it can't be read.
+        policy: with words of rules for readers, and their groups; None = it can't be read.
     """
     if hit.verdict is Action.TEMPFAIL:
         return AGAIN
@@ -41,5 +41,7 @@ def because(hit: SearchHit, policy: Policy | None) -> str:
     for rule in sorted(hit.rules, key=lambda one: -one.score):
         live = rule.mode is RuleMode.LIVE and rule.score > 0
         if live and rule.name not in policy.private:
-            return OF_GROUPS.get(policy.groups.members.get(rule.name, ""), OTHERWISE)
+            said = next((one.reader for one in policy.rules if one.name == rule.name), "")
+            group = policy.groups.members.get(rule.name, "")
+            return said or OF_GROUPS.get(group, OTHERWISE)
     return OTHERWISE

@@ -14,7 +14,7 @@ from oborona.policy.file_tables import SINGLE
 from oborona.policy.folders import FileOwner, PolicyFolders
 from oborona.policy.load import Policy
 
-_RULE_FIELDS = ("when", "score", "say", "mode", "stage", "group", "enabled", "why")
+_RULE_FIELDS = ("when", "score", "say", "reader", "mode", "stage", "group", "enabled", "why")
 
 
 class OriginRow(msgspec.Struct, frozen=True, kw_only=True):

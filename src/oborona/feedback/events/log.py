@@ -197,6 +197,23 @@ class EventLog(SharedSqliteFile):
             return self._stored("1 ORDER BY id DESC LIMIT ?", (number,))
         return self._stored("person = ? ORDER BY id DESC LIMIT ?", (person, number))
 
+    def words_of(
+        self, persons: Sequence[str], *, before: int | None, most: int
+    ) -> list[StoredEvent]:
+        """Return the last complaints and pardons of some persons, the newest first.
+
+        Args:
+            persons: as events name them.
+            before: id; those before it alone.
+            most: so many.
+        """
+        marks = ", ".join("?" * len(persons))
+        condition = f"person IN ({marks}) AND what IN ('complaint', 'pardon')"
+        end = (1 << 63) - 1 if before is None else before
+        return self._stored(
+            f"{condition} AND id < ? ORDER BY id DESC LIMIT ?", (*persons, end, most)
+        )
+
     def raw(self, ident: int) -> bytes:
         """Return the message of an event as it was handed in, `MOST_RAW` octets of it.
 

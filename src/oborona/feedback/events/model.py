@@ -43,6 +43,7 @@ class EventChannel(StrEnum):
     SPAMD = "spamd"  # TELL: spamc --learntype, spamc --reporttype
     COMMAND = "command"  # `oborona learn`
     MAILBOX = "mailbox"  # the mail store's own events
+    CONSOLE = "console"  # a reader's page, or a link of their digest
 
 
 class FeedbackEvent(msgspec.Struct, frozen=True, kw_only=True):

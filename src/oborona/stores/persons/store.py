@@ -147,6 +147,34 @@ class PersonStore(FollowedStore):
                 ).rowcount
         return removed
 
+    def replace(
+        self,
+        person: str,
+        things: Collection[tuple[PersonalEntryKind, str]],
+        entries: Sequence[PersonalEntry],
+        *,
+        now: float,
+    ) -> None:
+        """Write entries in the place of all that a person has said of some things; contacts stay.
+
+        Args:
+            person: mail address in its normal form.
+            things: kind and value in its normal form.
+            entries: of these.
+            now: Unix seconds.
+
+        Raises:
+            StoreError: there would be more than one person may have; nothing is written.
+        """
+        with self._change() as change:
+            row_id = change.person(person)
+            change.db.executemany(
+                "DELETE FROM entry WHERE person = ? AND contact = 0 AND kind = ? AND value = ?",
+                [(row_id, kind, value) for kind, value in things],
+            )
+            change.put(row_id, entries)
+            change.make_room(row_id, person, now)
+
     def clear(self, person: str) -> int:
         """Forget a person; return how many entries that were."""
         with self._change() as change:
