@@ -21,6 +21,8 @@ class ConsolePerson(msgspec.Struct, frozen=True, kw_only=True):
         fresh: whether they have proved lately who they are.
         node: name of the machine.
         policy: version of the policy that is in force there.
+        second_step: they sign in with a code, too.
+        must_enrol: they may do nothing before they have a second step.
     """
 
     name: str
@@ -31,6 +33,8 @@ class ConsolePerson(msgspec.Struct, frozen=True, kw_only=True):
     fresh: Any = None
     node: str | None = ""
     policy: str | None = ""
+    second_step: bool = False
+    must_enrol: bool = False
 
     @property
     def is_staff(self) -> bool:
@@ -46,7 +50,7 @@ class SignedIn(msgspec.Struct, frozen=True, kw_only=True):
     """What the desk answers to a login.
 
     Args:
-        token: of the session.
+        token: of the session; empty: the link is used, and a code is to be given.
         device: what a browser shows that this person used before; empty: it has one.
         caller: who it is.
     """

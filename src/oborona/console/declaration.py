@@ -39,6 +39,7 @@ class PageDeclaration(NamedTuple):
         menu: its name there, in English; empty: it is not in it.
         order: its place there.
         max_bytes: of a form.
+        enrols: who has to set up a second step first is let in, too.
     """
 
     method: str
@@ -49,6 +50,7 @@ class PageDeclaration(NamedTuple):
     menu: str = ""
     order: int = 100
     max_bytes: int = FORM_BYTES
+    enrols: bool = False
 
     def is_for(self, rights: Iterable[Right]) -> bool:
         """Return whether who has these rights may open it."""
@@ -67,6 +69,7 @@ def page(
     menu: str = "",
     order: int = 100,
     max_bytes: int = FORM_BYTES,
+    enrols: bool = False,
 ) -> Callable[[_Handler], _Handler]:
     """Declare a function as a page."""
     assert method in {"GET", "POST"}, "a browser's forms know no others"
@@ -75,7 +78,9 @@ def page(
     def declare(handler: _Handler) -> _Handler:
         known = {(one.method, _PART.sub("{}", one.path)) for one in PAGES}
         assert (method, _PART.sub("{}", path)) not in known, f"{method} {path} is declared twice"
-        PAGES.append(PageDeclaration(method, path, handler, needs, public, menu, order, max_bytes))
+        PAGES.append(
+            PageDeclaration(method, path, handler, needs, public, menu, order, max_bytes, enrols)
+        )
         return handler
 
     return declare

@@ -14,6 +14,7 @@ from urllib.parse import quote, urlsplit
 
 from aiohttp import web
 
+from oborona.console.again import NEEDS_PASSWORD, password_page
 from oborona.console.client_address import ClientAddresses
 from oborona.console.console_answer import static_answer
 from oborona.console.console_person import ConsolePerson
@@ -34,6 +35,7 @@ from oborona.telemetry.log import event
 MAX_CONNECTIONS: Final = 200
 PER_CLIENT: Final = 0  # behind a proxy all are one client's
 SIGN_IN: Final = "/sign-in"
+ENROL: Final = "/me/step"
 
 log = logging.getLogger("oborona.console")
 
@@ -96,6 +98,8 @@ class ConsoleServer(WebServer):
         except DeskError as error:
             if error.status == 401 and visit.token:
                 return self._signed_out(visit)
+            if error.needs == NEEDS_PASSWORD and visit.person is not None:
+                return password_page(visit, 403)
             if error.status >= 500:
                 event(log, logging.WARNING, "the desk did not answer", path=path, error=error)
             return desk_error_page(visit, error)
@@ -122,6 +126,9 @@ class ConsoleServer(WebServer):
         await self._meet(visit, needed=not declared.public)
         if visit.person is None and not declared.public:
             return self._signed_out(visit)
+        must_enrol = visit.person is not None and visit.person.must_enrol
+        if must_enrol and not (declared.public or declared.enrols):
+            return visit.go(ENROL)
         if visit.person is not None and not declared.is_for(visit.person.rights):
             return not_yours(visit, declared.needs)
         if method == "POST":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import secrets
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, TypeVar, cast, overload
@@ -26,6 +27,7 @@ GUEST: Final = "__Host-oborona-guest"  # whose forms they are before anybody is 
 LANGUAGE: Final = "__Host-oborona-language"
 ZONE: Final = "oborona-zone"  # written by static/keys.js
 PART_AWAY: Final = frozenset({403, 404, 500, 502, AWAY, SLOW})
+_OWN_PATH: Final = re.compile(r"/(?![/\\])[!-~]*\Z")
 YEAR_S: Final = 365 * 86400
 
 T = TypeVar("T")
@@ -229,3 +231,8 @@ def keep_cookie(answer: web.Response, name: str, value: str, seconds: int | None
 def drop_cookie(answer: web.Response, name: str) -> None:
     """Take a cookie away."""
     keep_cookie(answer, name, "", 0)
+
+
+def own_path(path: str) -> str:
+    """Return a path of ours; of what is none, such as another site's, that of the first page."""
+    return path if _OWN_PATH.match(path) else "/"

@@ -113,7 +113,7 @@ CASES = [
     PageCase(
         name="broken",
         path="/me",
-        answers={"me.sessions": {"sessions": [{"id": 1, "last": "never"}]}},
+        answers={"me.sessions": {"sessions": [{"ident": "a", "last": "never"}]}},
         status=502,
         texts=("A fault of ours",),
     ),
