@@ -16,6 +16,7 @@ import oborona.desk.acts.recheck
 import oborona.desk.acts.teach
 import oborona.desk.asks.accounts
 import oborona.desk.asks.antifraud
+import oborona.desk.asks.audit
 import oborona.desk.asks.campaigns
 import oborona.desk.asks.events
 import oborona.desk.asks.flows
