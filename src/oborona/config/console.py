@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from msgspec import Meta
 
 from oborona.config.address import EXAMPLES, Address, parse_address
-from oborona.config.doors import ListenSettings, check_optional_address
+from oborona.config.doors import ListenSettings, check_networks, check_optional_address
 
 
 class ConsoleSettings(ListenSettings, frozen=True, kw_only=True):
@@ -45,6 +45,16 @@ class ConsoleSettings(ListenSettings, frozen=True, kw_only=True):
             description="How people reach the pages, for links that are sent or printed. Empty: "
             "as they are listened on.",
             extra={"allowed": 'such as "https://mx.example.org", or ""'},
+        ),
+    ] = ""
+    trusted_proxies: Annotated[
+        str,
+        Meta(
+            max_length=4096,
+            description="Networks of proxies before the pages, with spaces between: they tell in "
+            "X-Forwarded-For whose browser it is. Whoever comes by a socket file is one. Empty: "
+            "this machine.",
+            extra={"allowed": 'such as "127.0.0.0/8 ::1/128", or ""', "check": check_networks},
         ),
     ] = ""
     second_step: Annotated[

@@ -15,6 +15,8 @@ from urllib.parse import quote, urlsplit
 from aiohttp import web
 
 from oborona.console.again import NEEDS_PASSWORD, password_page
+from oborona.console.api_door import PREFIX as API
+from oborona.console.api_door import ApiDoor
 from oborona.console.client_address import ClientAddresses
 from oborona.console.console_answer import static_answer
 from oborona.console.console_person import ConsolePerson
@@ -73,6 +75,7 @@ class ConsoleServer(WebServer):
             busy=BUSY,
         )
         self._static = StaticFiles()
+        self._api = ApiDoor(desk, self.limits)
         self._addresses = ClientAddresses(proxies)
         pages = load_pages()
         self.console = ConsoleParts(
@@ -91,7 +94,10 @@ class ConsoleServer(WebServer):
             file = self._static.find(path)
             if file is not None and request.method in {"GET", "HEAD"}:
                 return static_answer(request, file)
-        visit = Visit(request, self.console, self._addresses.of(request))
+        address = self._addresses.of(request)
+        if path.startswith(API):
+            return await self._api.answer(request, address)
+        visit = Visit(request, self.console, address)
         self._look_as(visit)
         try:
             return await self._page(visit)

@@ -44,7 +44,7 @@ async def _serve(
         loop.add_signal_handler(number, stop.set)
     loop.add_signal_handler(signal.SIGHUP, lambda: None)  # it reads no policy
     desk = DeskClient(desk_path)
-    server = ConsoleServer(desk, node=settings.site.name)
+    server = ConsoleServer(desk, proxies=settings.console.trusted_proxies, node=settings.site.name)
     await server.start(sock)
     beating = asyncio.create_task(beat_forever())
     try:

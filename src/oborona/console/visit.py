@@ -121,6 +121,12 @@ class Visit:
     # forms
 
     @property
+    def origin(self) -> str:
+        """The address under which the browser sees these pages, as far as it tells; else empty."""
+        told = self.request.headers.get("Origin", "")
+        return told if told.startswith(("https://", "http://")) else ""
+
+    @property
     def session_key(self) -> str:
         """What forms of this browser are tied to."""
         if self.token:

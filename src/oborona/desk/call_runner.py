@@ -68,11 +68,11 @@ class CallRunner:
             raise CallError(str(error)) from None
         if not call.scoped and not caller.scope.whole:
             raise NotAllowedError(f"{call.name} is for those who see the whole site")
-        hurts = call.acts and right in FRESH_NEEDED and not getattr(asked, "dry", False)
-        if hurts and caller.way is CallWay.PAGE and not caller.fresh:
+        does = call.acts and not getattr(asked, "dry", False)
+        if does and right in FRESH_NEEDED and caller.way is CallWay.PAGE and not caller.fresh:
             raise NotAllowedError("give your password once more first", needs="password")
         reason = getattr(asked, "reason", "")
-        must = (call.acts and right not in NO_REASON) or caller.must_say_why(right)
+        must = (does and right not in NO_REASON) or caller.must_say_why(right)
         if must and not reason.strip():
             raise CallError("reason: say why", needs="reason")
         if not isinstance(asked, ActOrder):
