@@ -7,7 +7,7 @@ from urllib.parse import urlencode
 import aiohttp
 import pytest
 
-from oborona.console.again import MAX_KEPT, keep_fields, kept_fields
+from oborona.console.confirmation import MAX_KEPT, keep_fields, kept_fields
 from oborona.people.rights import Role
 from tests.console.conftest import RunningConsole
 from tests.console.page_case import PageCase

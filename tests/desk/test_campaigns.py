@@ -111,7 +111,7 @@ def test_one_looks_at_a_campaign_for_ten_minutes(
         assert site.ask("campaigns.list")["campaigns"][0]["lock"] is None
         assert site.ask("campaigns.take", KIM, id=1)["lock"]["by"] == "kim"
         undo = site.ask("campaigns.take", KIM, id=1)["undo"]
-        site.ask(undo["act"], KIM, **undo["arguments"])
+        site.ask(undo["call"], KIM, **undo["asked"])
         assert site.ask("campaigns.show", id=1)["case"]["lock"] is None
 
 
@@ -144,9 +144,9 @@ def test_a_decision_is_previewed_done_and_taken_back_exactly(
     review(site)
     stores = site.stores()
     undo = done["undo"]
-    site.ask(undo["act"], KIM, **undo["arguments"], dry=True)
+    site.ask(undo["call"], KIM, **undo["asked"], dry=True)
     assert site.stores() == stores
-    site.ask(undo["act"], KIM, **undo["arguments"])
+    site.ask(undo["call"], KIM, **undo["asked"])
     assert believed(site) == before
     assert labels(site) == []
     after = site.ask("campaigns.show", id=1)["case"]
@@ -182,7 +182,7 @@ def test_what_the_site_has_taught_is_not_turned_round(site: SpokenSite) -> None:
     with pytest.raises(CallError, match="has taught the opposite"):
         site.ask("campaigns.decide", id=1, verdict="spam")
     assert site.ask("campaigns.decide", id=1, verdict="good", dry=True)["taught"] == []
-    site.ask(taught["undo"]["act"], **taught["undo"]["arguments"])
+    site.ask(taught["undo"]["call"], **taught["undo"]["asked"])
     assert site.ask("campaigns.decide", id=1, verdict="spam")["taught"]
 
 

@@ -12,8 +12,6 @@ from oborona.audit.reader import AuditedAct
 from oborona.audit.row import ActOutcome, RowKind
 from oborona.cli.context import CliContext, pass_cli_context
 from oborona.cli.output import echo, echo_json
-from oborona.cli.owner import as_owner_of
-from oborona.cli.state_folder import require_state
 from oborona.cli.terminal import plain
 from oborona.cli.terminal_person import terminal_caller
 from oborona.desk.asks.audit import (
@@ -25,6 +23,8 @@ from oborona.desk.asks.audit import (
     verify_chain,
 )
 from oborona.desk.call import CallError
+from oborona.desk.owner import as_owner_of
+from oborona.desk.state_folder import require_state
 
 LIMIT: Final = 50
 _INDENT: Final = " " * 21

@@ -14,10 +14,10 @@ from urllib.parse import quote, urlsplit
 
 from aiohttp import web
 
-from oborona.console.again import NEEDS_PASSWORD, password_page
 from oborona.console.api_door import PREFIX as API
 from oborona.console.api_door import ApiDoor
 from oborona.console.client_address import ClientAddresses
+from oborona.console.confirmation import NEEDS_PASSWORD, password_page
 from oborona.console.console_answer import static_answer
 from oborona.console.console_person import ConsolePerson
 from oborona.console.declaration import PageDeclaration

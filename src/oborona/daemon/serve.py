@@ -28,7 +28,7 @@ from typing import Final, NamedTuple
 from oborona import lock, state_files
 from oborona.config import ListenSettings, LoadedSettings
 from oborona.config.load import DEFAULT
-from oborona.daemon import event_logs, last_trouble, sockets
+from oborona.daemon import event_logs, last_trouble, metrics_process, sockets
 from oborona.daemon.confinement.kinds import ProcessKind
 from oborona.daemon.confinement.memory import keep_memory_private
 from oborona.daemon.exporter import process as exporter
@@ -45,13 +45,13 @@ from oborona.daemon.publisher.publisher import PolicyPublisher
 from oborona.daemon.reader import service as reader
 from oborona.daemon.site_name import site_name
 from oborona.daemon.state import prepare_state
-from oborona.daemon.supervised_process import SERVES, SupervisedProcess
+from oborona.daemon.supervised_process import CPU, FILES, MEMORY, SERVES, SupervisedProcess
 from oborona.daemon.supervisor import ProcessJob, Supervisor
 from oborona.daemon.suspects import DeathSuspects
 from oborona.daemon.trainer.trainer import trainer_main
 from oborona.daemon.worker import WorkerProcess
 from oborona.errors import ConfigError, OboronaError, StoreBusy, StoreError, StoreVersion
-from oborona.heartbeat import StopSignal
+from oborona.heartbeat import StopSignal, own_usage
 from oborona.ident import WORKERS
 from oborona.metrics import REGISTRY
 from oborona.policy.fact_table import SCHEMA
@@ -241,6 +241,18 @@ def _run(
         if ProcessRole.KEEPER in roles:
             keeper = partial(run_keeper, loaded.settings, site_name(loaded), state, before)
             jobs.append(beside(name="keeper", run=keeper, kind=ProcessKind.KEEPER))
+            if loaded.settings.metrics.listen:
+                asked_at = metrics_process.listen(loaded.settings.metrics, listening)
+                tell = partial(metrics_process.serve, loaded.settings.metrics, state, asked_at)
+                jobs.append(
+                    beside(
+                        name="metrics",
+                        run=tell,
+                        sockets=(asked_at,),
+                        vital=False,
+                        kind=ProcessKind.METRICS,
+                    )
+                )
             if loaded.settings.export.folder:
                 # a process of its own: rounds take long, and what is found late is moved late
                 run_exporter = partial(exporter.run, loaded.settings, state, before)
@@ -413,6 +425,12 @@ def _report(
     were set apart.
     """
     SERVES.replace({(child.job.name,): child.serves for child in children})
+    takes = {child.job.name: child.heartbeat.usage for child in children if child.pid}
+    takes[f"supervisor-{name}"] = own_usage()
+    told = {(process,): usage for process, usage in takes.items() if usage.memory_bytes}
+    MEMORY.replace({process: usage.memory_bytes for process, usage in told.items()})
+    FILES.replace({process: usage.open_files for process, usage in told.items()})
+    CPU.replace({process: usage.cpu_s for process, usage in told.items()})
     report = status.ServiceStatus(
         name=name, pid=os.getpid(), time=time.time(), metrics=REGISTRY.snapshot()
     )

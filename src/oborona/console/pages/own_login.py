@@ -8,7 +8,7 @@ from typing import Final
 import msgspec
 from aiohttp import web
 
-from oborona.console.again import NEEDS_PASSWORD
+from oborona.console.confirmation import NEEDS_PASSWORD
 from oborona.console.declaration import page
 from oborona.console.desk_client import DeskError
 from oborona.console.language import gettext as _
