@@ -33,7 +33,7 @@ class CallError(OboronaError):
 
     Args:
         text: what is wrong.
-        needs: what is missing: a right, `reason`, `password` (once more), `code`; empty = nothing
+        needs: what is missing: a right, `reason`, `password` (once more), `code`, `dry` (it can't be tried); empty = nothing
             of these.
     """
 

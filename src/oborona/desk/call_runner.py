@@ -83,7 +83,7 @@ class CallRunner:
 
     def _act(self, call: Call, caller: Caller, asked: ActOrder, body: bytes) -> bytes:
         if asked.dry and not ACTS[call.name].dry:
-            raise CallError(f"dry: {call.name} can't be tried, only done")
+            raise CallError(f"dry: {call.name} can't be tried, only done", needs="dry")
         if not asked.key or asked.dry:
             return self._recorded(call, caller, asked)
         with OrderBook(self._state / state_files.DESK) as orders:

@@ -14,6 +14,13 @@ CASES = [
         answers={"recheck.undo": MOVE},
         texts=("What would be done", "U+202EINBOX <b>", "Reason", "Do it"),
     ),
+    PageCase(
+        name="act-untried",
+        path="/try/act",
+        form={"id": "17"},
+        answers={"recheck.undo": DeskRefusalError(422, "can't be tried", needs="dry")},
+        texts=("Reason", "Do it"),
+    ),
     PageCase(name="specimen", path="/try/page", texts=("U+202E0<b>", "As a table", "Older")),
     PageCase(
         name="act-wrong",
