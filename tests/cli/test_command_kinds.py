@@ -6,15 +6,19 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
+import click
 import pytest
 
 from oborona.audit.declarations import ACTS
 from oborona.audit.texts import is_secret
+from oborona.cli import main
 from oborona.cli.act_rows import DRY, REASONS
 from oborona.cli.command_index import FILE
 from oborona.cli.command_kinds import KINDS, ActCommand, Ask, Exempt
 from oborona.desk import calls
 from oborona.desk.call import CALLS
+
+REACHED = 111  # commands that a call of the desk does, too
 
 
 def walk(commands: dict[str, Any], *path: str) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -78,3 +82,30 @@ def test_what_sounds_like_an_act_is_one(word: str) -> None:
     for name, kind in KINDS.items():
         if name.split()[-1].split("-")[0] == word:
             assert isinstance(kind, ActCommand), name
+
+
+def calls_of(kind: ActCommand | Ask | Exempt) -> set[str]:
+    """Return the calls of the desk that do what a command does."""
+    if isinstance(kind, Ask):
+        return set(kind.calls)
+    if isinstance(kind, ActCommand):
+        return {kind.act, kind.other[1]} & set(CALLS)
+    return set()
+
+
+def test_commands_are_reached_by_pages_and_programs_too() -> None:
+    """What is reached stays so: the number only grows."""
+    click_tree = {" ".join(path) for path in walk_click(main)}
+    assert click_tree == set(KINDS), "as click has them"
+    reached = {name for name, kind in KINDS.items() if calls_of(kind)}
+    assert len(reached) >= REACHED, sorted(set(KINDS) - reached)
+
+
+def walk_click(group: click.Group, *path: str) -> Iterator[tuple[str, ...]]:
+    context = click.Context(group)
+    for name in group.list_commands(context):
+        command = group.get_command(context, name)
+        if isinstance(command, click.Group):
+            yield from walk_click(command, *path, name)
+        elif command is not None:
+            yield (*path, name)

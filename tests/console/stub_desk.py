@@ -10,9 +10,15 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
+import msgspec
 from aiohttp import web
 
-from oborona.people.rights import ROLE_RIGHTS, Role
+from oborona.desk.sign_in import SessionStart, SignedCaller
+from oborona.people.caller import Scope
+from oborona.people.login_try import AttemptOutcome, LoginTry
+from oborona.people.login_way import LoginWay
+from oborona.people.rights import ROLE_RIGHTS, Role, needs_reason
+from oborona.people.session_book import PersonSession
 
 PASSWORD: Final = "correct horse battery staple"
 NOW: Final = 1_795_862_400.0  # 2026-11-28 10:40:00 UTC
@@ -42,17 +48,23 @@ class DeskCall(NamedTuple):
 
 def person(role: Role, **more: object) -> dict[str, object]:
     """Return a person as `me.show` tells one: named as their role."""
-    return {
-        "name": role.value,
-        "roles": [role.value],
-        "rights": sorted(ROLE_RIGHTS[role]),
-        "scope": None,
-        "language": "",
-        "fresh": True,
-        "node": "mx1.shop.example",
-        "policy": "8121c0de",
-        **more,
-    }
+    caller = SignedCaller(
+        name=role.value,
+        roles=[role],
+        rights=sorted(ROLE_RIGHTS[role]),
+        reasons=sorted(
+            right for right in ROLE_RIGHTS[role] if needs_reason(frozenset({role}), right)
+        ),
+        scope=Scope(),
+        language="",
+        fresh=True,
+        second_step=False,
+        must_enrol=False,
+        way=LoginWay.PASSWORD,
+        node="mx1.shop.example",
+        policy="8121c0de",
+    )
+    return {**msgspec.to_builtins(caller), **more}
 
 
 def token_of(role: Role) -> str:
@@ -79,11 +91,18 @@ class StubDesk:
         self.calls.clear()
         self.people = {token_of(role): person(role) for role in Role}
         self.answers = {
-            "me.sessions": {"sessions": SESSIONS},
-            "me.end_session": {"ended": 1},
+            "me.sessions": {"here": HERE, "sessions": msgspec.to_builtins(SESSIONS)},
+            "me.end_session": lambda asked: {"ended": asked["ident"]},
+            "me.attempts": {"attempts": msgspec.to_builtins(TRIES)},
+            "me.confirm": self._confirm,
+            "me.password": {"changed": True},
+            "me.language": lambda asked: {"language": asked["language"]},
+            "me.begin_step": {"secret": SECRET, "uri": STEP_URI},
+            "me.confirm_step": {"confirmed": True},
+            "me.drop_step": {"dropped": True},
             "login.password": self._password,
-            "login.link": {"token": token_of(Role.ADMIN), "device": "device-2"},
-            "login.leave": {},
+            "login.link": started(token_of(Role.ADMIN), "device-2"),
+            "login.leave": {"ended": True},
         }
 
     async def start(self) -> None:
@@ -132,7 +151,20 @@ class StubDesk:
         if asked["password"] != PASSWORD or asked["name"] not in {role.value for role in Role}:
             raise DeskRefusalError(401, "name, password or code is wrong")
         role = Role(asked["name"])
-        return {"token": token_of(role), "device": "device-1", "caller": person(role)}
+        return started(token_of(role), "device-1") | {"caller": person(role)}
+
+    def _confirm(self, asked: Mapping[str, Any]) -> dict[str, object]:
+        if asked["password"] != PASSWORD:
+            raise DeskRefusalError(401, "name, password or code is wrong")
+        return {"fresh": True}
+
+
+def started(token: str, device: str) -> dict[str, Any]:
+    """Return what a login is answered with."""
+    told: dict[str, Any] = msgspec.to_builtins(
+        SessionStart(token=token, device=device, caller=None)
+    )
+    return told
 
 
 async def hang(_: object = None) -> None:
@@ -140,21 +172,32 @@ async def hang(_: object = None) -> None:
     await asyncio.sleep(3600)
 
 
-SESSIONS: Final[list[dict[str, object]]] = [
-    {
-        "id": 17,
-        "made": NOW - 7200,
-        "last": NOW - 12,
-        "address": "192.0.2.7",
-        "agent": "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0",
-        "this": True,
-    },
-    {
-        "id": 16,
-        "made": NOW - 90_000,
-        "last": NOW - 80_000,
-        "address": "2001:db8::7",
-        "agent": "\u202egnp.exe <script>alert(1)</script>",
-        "this": False,
-    },
+SECRET: Final = "JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP"
+STEP_URI: Final = f"otpauth://totp/mx1.shop.example:admin?secret={SECRET}&issuer=mx1.shop.example"
+HERE: Final = "s17"
+FIREFOX: Final = "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0"
+STRANGE: Final = "\u202egnp.exe <script>alert(1)</script>"
+SESSIONS: Final = [
+    PersonSession(
+        ident=HERE,
+        made=NOW - 7200,
+        last=NOW - 12,
+        fresh=NOW - 700,
+        place="192.0.2.7",
+        agent=FIREFOX,
+        way=LoginWay.PASSWORD,
+    ),
+    PersonSession(
+        ident="s16",
+        made=NOW - 90_000,
+        last=NOW - 80_000,
+        fresh=NOW - 90_000,
+        place="2001:db8::7",
+        agent=STRANGE,
+        way=LoginWay.PASSWORD,
+    ),
+]
+TRIES: Final = [
+    LoginTry(at=NOW - 7200, place="192.0.2.7", agent=FIREFOX, outcome=AttemptOutcome.DONE),
+    LoginTry(at=NOW - 9000, place="2001:db8::66", agent=STRANGE, outcome=AttemptOutcome.CODE),
 ]

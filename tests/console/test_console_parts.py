@@ -18,11 +18,11 @@ from oborona.console.declaration import PAGES, PageDeclaration, page
 from oborona.console.form_body import MULTIPART, URLENCODED, FormError, read_form
 from oborona.console.form_token import FormTokens
 from oborona.console.language import VIEWER, Viewer, load_languages
-from oborona.console.pages.account import own_path
 from oborona.console.route_table import RouteTable
 from oborona.console.search_line import targets
 from oborona.console.static_files import FOLDER, StaticFiles
 from oborona.console.template_set import TemplateSet, flat, lines, moment, peer, share, shown
+from oborona.console.visit import own_path
 from oborona.people.rights import Right
 
 TEMPLATES = TemplateSet(StaticFiles())

@@ -58,7 +58,7 @@ async def test_a_form_comes_from_a_page_of_ours(
     console: RunningConsole, http: Http, headers: dict[str, str], status: int
 ) -> None:
     headers = {name: value.replace("HOST", console.url) for name, value in headers.items()}
-    fields = {"token": form_token(console, Role.ADMIN), "id": "16"}
+    fields = {"token": form_token(console, Role.ADMIN), "ident": "s16"}
     answer = await send(console, http, "/me/end", fields, **cookies(Role.ADMIN), **headers)
     assert answer.status == status
     ended = [call for call in console.desk.calls if call.name == "me.end_session"]
@@ -70,7 +70,7 @@ async def test_a_form_has_the_token_of_its_session(
     console: RunningConsole, http: Http, token: str
 ) -> None:
     token = form_token(console, Role.DUTY) if token == "OTHER" else token
-    fields = {"token": token, "id": "16"}
+    fields = {"token": token, "ident": "s16"}
     answer = await send(console, http, "/me/end", fields, **cookies(Role.ADMIN), **FROM_HERE)
     assert answer.status == 403
     assert "This form is too old" in answer.shown

@@ -12,7 +12,7 @@ from oborona.desk.call_runner import CallRunner, texts_of
 from oborona.desk.order_book import OrderConflict
 from oborona.errors import StoreError
 from oborona.people.caller import Scope
-from oborona.people.rights import Role
+from oborona.people.rights import Right, Role
 from tests.desk.calls import Recorder, person, site_of
 
 ANNA = person("anna", Role.ANALYST)
@@ -144,6 +144,27 @@ def test_a_dry_run_does_nothing_and_has_a_row_that_says_so(
     )
     assert recorder.done == []
     assert [(row.dry, row.undo) for row in rows(state)] == [(True, "")]
+
+
+def test_a_dry_run_needs_no_reason_and_no_password_once_more(
+    runner: CallRunner, recorder: Recorder
+) -> None:
+    call = recorder.calls()["reputation.set"]._replace(needs=(Right.PEOPLE,))
+    admin = person("ann", Role.ADMIN)
+    runner.run(call, admin, told(entity="x", dry=True))
+    with pytest.raises(NotAllowedError, match="password once more"):
+        runner.run(call, admin, told(entity="x", reason="y"))
+    assert recorder.done == []
+
+
+def test_what_can_only_be_done_is_not_tried(
+    runner: CallRunner, recorder: Recorder, state: Path
+) -> None:
+    call = recorder.calls()["reputation.set"]._replace(name="policy.reload")
+    with pytest.raises(CallError, match="can't be tried"):
+        runner.run(call, ANNA, told(entity="x", dry=True, reason="y"))
+    assert recorder.done == []
+    assert rows(state) == []
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from oborona import state_files
@@ -305,3 +306,49 @@ def test_at_a_terminal_a_key_is_made_for_anybody(world: PeopleWorld, site: Site)
             add_key(
                 site, ROOT, NewKeyOrder(person="sue", name="b", rights=[Right.TRACK], days=days)
             )
+
+
+@pytest.mark.parametrize(
+    "order",
+    [
+        (add_person, NewPersonOrder(name="new", roles=[Role.READER], dry=True)),
+        (change_roles, RolesOrder(name="bob", roles=[Role.SUPPORT], dry=True)),
+        (turn_off, PersonOrder(name="bob", dry=True)),
+        (make_link, LinkOrder(name="bob", without_step=True, dry=True)),
+        (forget_person, PersonOrder(name="bob", dry=True)),
+        (end_session, SessionOrder(name="bob", dry=True)),
+        (add_key, NewKeyOrder(person="bob", name="k", rights=[Right.OWN], days=1, dry=True)),
+        (remove_key, KeyOrder(person="anna", name="there", dry=True)),
+    ],
+    ids=lambda order: order[0].__name__,
+)
+def test_what_is_tried_changes_nothing_and_tells_no_secret(
+    world: PeopleWorld, site: Site, order: tuple[Callable[..., object], object]
+) -> None:
+    world.logged_in("bob")
+    add_key(site, ROOT, NewKeyOrder(person="anna", name="there", rights=[Right.TRACK], days=1))
+
+    def rows() -> list[object]:
+        tables = ("person", "session", "link", "api_key")
+        return [world.store.rows(f"SELECT * FROM {table} ORDER BY 1") for table in tables]
+
+    before = rows()
+    function, asked = order
+    answer = function(site, ROOT, asked)
+    assert rows() == before
+    assert not getattr(answer, "path", "")
+    assert not getattr(answer, "key", "")
+
+
+def test_a_change_of_a_person_names_what_takes_it_back(world: PeopleWorld, site: Site) -> None:
+    was = world.store.named("sue")
+    order = RolesOrder(name="sue", roles=[Role.ANALYST], domains=[])
+    undo = change_roles(site, ROOT, order).undo
+    assert undo is not None
+    assert undo.call == "people.roles"
+    change_roles(site, ROOT, msgspec.convert(undo.asked, RolesOrder))
+    assert world.store.named("sue") == was
+    undo = turn_off(site, ROOT, PersonOrder(name="sue")).undo
+    assert undo is not None
+    assert (undo.call, undo.asked) == ("people.on", {"name": "sue"})
+    assert turn_off(site, ROOT, PersonOrder(name="sue")).undo is None

@@ -63,6 +63,7 @@ class AuditQuery(NamedTuple):
     open_only: bool = False  # those without an end
     looks: bool = False  # also who looked at whose mail
     before: int | None = None  # numbers below this one: the next page
+    own: str = ""  # of this person by pages and keys alone: a login of that name may be another
 
 
 class ChainReport(msgspec.Struct, frozen=True, kw_only=True):
@@ -254,6 +255,12 @@ def _conditions(query: AuditQuery) -> Iterator[tuple[str, list[object]]]:
     if query.person:
         part = f"={query.person} "
         yield "(begun.person = ? OR instr(begun.source || ' ', ?))", [query.person, part]
+    if query.own:
+        begin = f"{query.own}/"  # of their keys
+        yield (
+            "begun.way != 'terminal' AND (begun.person = ? OR substr(begun.person, 1, ?) = ?)",
+            [query.own, len(begin), begin],
+        )
     if query.act:
         begin = f"{query.act}."
         yield "(begun.act = ? OR substr(begun.act, 1, ?) = ?)", [query.act, len(begin), begin]

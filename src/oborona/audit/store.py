@@ -92,6 +92,23 @@ class AuditStore(SharedSqliteFile):
                 begun = self._append(db, begun_row)
             return self._append(db, msgspec.structs.replace(ended, of=begun.number))
 
+    def drop(self, now: int, keep_us: int) -> ChainEnd:
+        """Drop rows that are too old, as an act would; return the end of the chain.
+
+        Args:
+            now: Unix microseconds.
+            keep_us: as of `begin`.
+
+        Raises:
+            StoreError: as of `begin`.
+        """
+        with self.transaction() as db:
+            last = self._last(db, now)
+            if last.number:
+                self._cut(db, last.number, now, now - keep_us)
+                last = self._last(db, now)
+        return last
+
     def look(self, row: AuditRow) -> None:
         """Write that somebody looked; a power failure may take that.
 

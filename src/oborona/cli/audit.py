@@ -8,17 +8,23 @@ from typing import Final
 import click
 import msgspec
 
-from oborona import state_files
-from oborona.audit.reader import AuditedAct, AuditQuery, AuditReader
-from oborona.audit.row import HASH_BYTES, ActOutcome, RowKind
-from oborona.audit.site_key import audit_key
-from oborona.audit.store import ChainEnd
+from oborona.audit.reader import AuditedAct
+from oborona.audit.row import ActOutcome, RowKind
 from oborona.cli.context import CliContext, pass_cli_context
 from oborona.cli.output import echo, echo_json
 from oborona.cli.terminal import plain
+from oborona.cli.terminal_person import terminal_caller
+from oborona.desk.asks.audit import (
+    MOST,
+    AuditQuestion,
+    ChainQuestion,
+    find_acts,
+    parse_anchor,
+    verify_chain,
+)
+from oborona.desk.call import CallError
 from oborona.desk.owner import as_owner_of
 from oborona.desk.state_folder import require_state
-from oborona.journal.query import BadQuery, parse_moment
 
 LIMIT: Final = 50
 _INDENT: Final = " " * 21
@@ -48,25 +54,18 @@ def audit() -> None:
     """
 
 
-class _AnchorParam(click.ParamType[ChainEnd]):
+class _AnchorParam(click.ParamType[str]):
     """NUMBER:HASH, as `verify` prints it."""
 
     name = "anchor"
 
-    def convert(
-        self, value: str | ChainEnd, param: click.Parameter | None, ctx: click.Context | None
-    ) -> ChainEnd:
-        """Return the row."""
-        if isinstance(value, ChainEnd):
-            return value
-        number, _, digits = value.partition(":")
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """Return the text of a row."""
         try:
-            anchor = ChainEnd(int(number), bytes.fromhex(digits))
-        except ValueError:
-            anchor = ChainEnd(0, b"")
-        if anchor.number < 1 or len(anchor.hash) != HASH_BYTES:
-            self.fail("write NUMBER:HASH as `oborona audit verify` prints it", param, ctx)
-        return anchor
+            parse_anchor(value)
+        except CallError as error:
+            self.fail(str(error), param, ctx)
+        return value
 
 
 @audit.command()
@@ -80,7 +79,7 @@ class _AnchorParam(click.ParamType[ChainEnd]):
 @click.option("--open", "open_only", is_flag=True, help="Without an end: running, or killed.")
 @click.option("--looks", is_flag=True, help="Also who looked at whose mail.")
 @click.option(
-    "--limit", type=click.IntRange(1, 100_000), default=LIMIT, show_default=True, help="Acts."
+    "--limit", type=click.IntRange(1, MOST), default=LIMIT, show_default=True, help="Acts."
 )
 @click.option("--json", "as_json", is_flag=True, help="One JSON object per line.")
 @pass_cli_context
@@ -101,25 +100,22 @@ def show(
     By the order in which they were begun, whatever the clock said. Exit status 1 where none is
     found.
     """
-    now = time.time()
-    try:
-        query = AuditQuery(
-            since=parse_moment(since, now) if since else None,
-            until=parse_moment(until, now, end=True) if until else None,
-            person=_words(who),
-            act=_words(act),
-            about=_words(about),
-            open_only=open_only,
-            looks=looks,
-        )
-    except BadQuery as error:
-        raise click.UsageError(str(error)) from None
+    asked = AuditQuestion(
+        since=since,
+        until=until,
+        person=who,
+        act=act,
+        about=about,
+        open=open_only,
+        looks=looks,
+        most=limit,
+    )
     require_state(context)
-    path = context.state / state_files.AUDIT
-    acts = list[AuditedAct]()
-    if path.exists():
-        with as_owner_of(context.state), AuditReader(path) as reader:
-            acts = reader.acts(query, limit)
+    try:
+        with as_owner_of(context.state):
+            acts = find_acts(context, terminal_caller(), asked).acts
+    except CallError as error:
+        raise click.UsageError(str(error)) from None
     for one in acts:
         if as_json:
             echo_json(_object(one))
@@ -138,18 +134,17 @@ def show(
 )
 @click.option("--json", "as_json", is_flag=True, help="One JSON object.")
 @pass_cli_context
-def verify(context: CliContext, anchor: ChainEnd | None, as_json: bool) -> None:
+def verify(context: CliContext, anchor: str | None, as_json: bool) -> None:
     """Look at every row of the audit log: was one changed, removed, or put in between?
 
     It prints the last row as NUMBER:HASH; noted elsewhere, it tells later by --anchor whether
     somebody wrote the whole log anew. Exit status 1 where something is wrong.
     """
     require_state(context)
-    with as_owner_of(context.state), AuditReader(context.state / state_files.AUDIT) as reader:
-        report = reader.verify(audit_key(context.state), anchor)
-    end = f"{report.end.number}:{report.end.hash.hex()}" if report.rows else ""
+    with as_owner_of(context.state):
+        report = verify_chain(context, terminal_caller(), ChainQuestion(anchor=anchor or ""))
     if as_json:
-        echo_json(msgspec.structs.asdict(report) | {"end": end})
+        echo_json(msgspec.structs.asdict(report))
     else:
         for fault in report.faults:
             echo(plain(fault))
@@ -162,7 +157,9 @@ def verify(context: CliContext, anchor: ChainEnd | None, as_json: bool) -> None:
                 f"{report.unkeyed} rows are from before the site had a secret: who can write the "
                 f"file could have made them"
             )
-        echo(f"{report.rows} rows, {'not whole' if report.faults else 'whole'}; the last: {end}")
+        echo(
+            f"{report.rows} rows, {'not whole' if report.faults else 'whole'}; the last: {report.end}"
+        )
     if report.faults:
         click.get_current_context().exit(1)
 
@@ -195,7 +192,3 @@ def _object(act: AuditedAct) -> dict[str, object]:
     except (msgspec.DecodeError, UnicodeError):  # somebody changed it
         arguments = act.arguments
     return msgspec.structs.asdict(act) | {"arguments": arguments}
-
-
-def _words(text: str) -> str:
-    return text.encode("utf-8", "backslashreplace").decode()

@@ -75,7 +75,8 @@ async def carry_out(visit: Visit, plan: ActPlan) -> web.Response:
     except DeskError as error:
         if error.status not in SAID:
             raise
-        told, doing = error.text, False
+        # what can only be done is asked about all the same, with nothing to show before
+        told, doing = "" if error.needs == "dry" else error.text, False
     if doing:
         undo = plan.undo_fields(answer) if plan.undo else None
         return visit.render("act_done.html", plan=plan, answer=answer, dry=False, undo=undo)

@@ -22,6 +22,8 @@ class ConsolePerson(msgspec.Struct, frozen=True, kw_only=True):
         node: name of the machine.
         policy: version of the policy that is in force there.
         way: by which they signed in.
+        second_step: they sign in with a code, too.
+        must_enrol: they may do nothing before they have a second step.
     """
 
     name: str
@@ -33,6 +35,8 @@ class ConsolePerson(msgspec.Struct, frozen=True, kw_only=True):
     node: str | None = ""
     policy: str | None = ""
     way: str = ""
+    second_step: bool = False
+    must_enrol: bool = False
 
     @property
     def is_staff(self) -> bool:
@@ -79,7 +83,7 @@ class SignedIn(msgspec.Struct, frozen=True, kw_only=True):
     """What the desk answers to a login.
 
     Args:
-        token: of the session.
+        token: of the session; empty: the link is used, and a code is to be given.
         device: what a browser shows that this person used before; empty: it has one.
         caller: who it is.
     """

@@ -40,6 +40,7 @@ class PageDeclaration(NamedTuple):
         order: its place there.
         max_bytes: of a form.
         signed: its path itself says who may, as a mail program follows it: no form of ours.
+        enrols: who has to set up a second step first is let in, too.
     """
 
     method: str
@@ -51,6 +52,7 @@ class PageDeclaration(NamedTuple):
     order: int = 100
     max_bytes: int = FORM_BYTES
     signed: bool = False
+    enrols: bool = False
 
     def is_for(self, rights: Iterable[Right]) -> bool:
         """Return whether who has these rights may open it."""
@@ -70,6 +72,7 @@ def page(
     order: int = 100,
     max_bytes: int = FORM_BYTES,
     signed: bool = False,
+    enrols: bool = False,
 ) -> Callable[[_Handler], _Handler]:
     """Declare a function as a page."""
     assert method in {"GET", "POST"}, "a browser's forms know no others"
@@ -80,7 +83,9 @@ def page(
         known = {(one.method, _PART.sub("{}", one.path)) for one in PAGES}
         assert (method, _PART.sub("{}", path)) not in known, f"{method} {path} is declared twice"
         PAGES.append(
-            PageDeclaration(method, path, handler, needs, public, menu, order, max_bytes, signed)
+            PageDeclaration(
+                method, path, handler, needs, public, menu, order, max_bytes, signed, enrols
+            )
         )
         return handler
 

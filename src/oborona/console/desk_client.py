@@ -111,7 +111,12 @@ class DeskClient:
         Raises:
             DeskError: it has no answer.
         """
-        body = await self._answer(name, msgspec.json.encode(asked), place, within_s)
+        status, body = await self.pass_on("POST", name, msgspec.json.encode(asked), place, within_s)
+        if status >= 300:
+            refusal = _refusal(body)
+            raise DeskError(
+                status, refusal.error or f"status {status}", refusal.wait_s, refusal.needs
+            )
         try:
             return msgspec.json.decode(body, type=answer)
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
@@ -119,31 +124,37 @@ class DeskClient:
                 502, f"{name}: the desk answers what is not expected: {error}"
             ) from error
 
-    async def _answer(self, name: str, body: bytes, place: CallerPlace, within_s: float) -> bytes:
+    async def pass_on(
+        self, method: str, name: str, body: bytes, place: CallerPlace, within_s: float
+    ) -> tuple[int, bytes]:
+        """Ask as somebody else wrote it; return the status and what is answered.
+
+        Args:
+            method: GET or POST.
+            name: of the call, or what else is behind /v1/.
+            body: a JSON object.
+            place: whose call it is.
+            within_s: seconds that it may take.
+
+        Raises:
+            DeskError: there is no answer.
+        """
         try:
             async with (
                 asyncio.timeout(within_s),
-                self._connected().post(
+                self._connected().request(
+                    method,
                     f"http://desk/v1/{name}",
                     data=io.BytesIO(body),  # sent in pieces: a text of a draft has megabytes
                     headers=_headers(place),
                     allow_redirects=False,
                 ) as response,
             ):
-                answered = await _whole(response)
+                return response.status, await _whole(response)
         except TimeoutError as error:
             raise DeskError(SLOW, f"{name}: no answer within {within_s:g} s") from error
         except (aiohttp.ClientError, OSError) as error:
             raise DeskError(AWAY, f"the desk is away: {error}") from error
-        if response.status < 300:
-            return answered
-        refusal = _refusal(answered)
-        raise DeskError(
-            response.status,
-            refusal.error or f"status {response.status}",
-            refusal.wait_s,
-            refusal.needs,
-        )
 
     def _connected(self) -> aiohttp.ClientSession:
         if self._session is None:

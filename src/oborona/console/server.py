@@ -14,7 +14,10 @@ from urllib.parse import quote, urlsplit
 
 from aiohttp import web
 
+from oborona.console.api_door import PREFIX as API
+from oborona.console.api_door import ApiDoor
 from oborona.console.client_address import ClientAddresses, ProxyWord
+from oborona.console.confirmation import NEEDS_PASSWORD, password_page
 from oborona.console.console_answer import static_answer
 from oborona.console.console_person import ConsolePerson
 from oborona.console.declaration import PageDeclaration
@@ -35,6 +38,7 @@ MAX_CONNECTIONS: Final = 200
 PER_CLIENT: Final = 0  # behind a proxy all are one client's
 SIGN_IN: Final = "/sign-in"
 PROXY: Final = "proxy"  # the way by which a session began
+ENROL: Final = "/me/step"
 
 log = logging.getLogger("oborona.console")
 
@@ -77,6 +81,7 @@ class ConsoleServer(WebServer):
             allowed=allowed,
         )
         self._static = StaticFiles()
+        self._api = ApiDoor(desk, self.limits)
         self._addresses = ClientAddresses(proxies)
         self._remote_user = remote_user
         pages = load_pages()
@@ -96,14 +101,19 @@ class ConsoleServer(WebServer):
             file = self._static.find(path)
             if file is not None and request.method in {"GET", "HEAD"}:
                 return static_answer(request, file)
+        address = self._addresses.of(request)
+        if path.startswith(API):
+            return await self._api.answer(request, address)
         word = self._addresses.word(request) if self._remote_user else None
-        visit = Visit(request, self.console, self._addresses.of(request), word)
+        visit = Visit(request, self.console, address, word)
         self._look_as(visit)
         try:
             return await self._page(visit)
         except DeskError as error:
             if error.status == 401 and visit.token:
                 return self._signed_out(visit)
+            if error.needs == NEEDS_PASSWORD and visit.person is not None:
+                return password_page(visit, 403)
             if error.status >= 500:
                 event(log, logging.WARNING, "the desk did not answer", path=path, error=error)
             return desk_error_page(visit, error)
@@ -130,6 +140,9 @@ class ConsoleServer(WebServer):
         await self._meet(visit, needed=not declared.public)
         if visit.person is None and not declared.public:
             return self._signed_out(visit)
+        must_enrol = visit.person is not None and visit.person.must_enrol
+        if must_enrol and not (declared.public or declared.enrols):
+            return visit.go(ENROL)
         if visit.person is not None and not declared.is_for(visit.person.rights):
             return not_yours(visit, declared.needs)
         if method == "POST" and not declared.signed:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import secrets
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, TypeVar, cast, overload
@@ -27,6 +28,7 @@ GUEST: Final = "__Host-oborona-guest"  # whose forms they are before anybody is 
 LANGUAGE: Final = "__Host-oborona-language"
 ZONE: Final = "oborona-zone"  # written by static/keys.js
 PART_AWAY: Final = frozenset({403, 404, 500, 502, AWAY, SLOW})
+_OWN_PATH: Final = re.compile(r"/(?![/\\])[!-~]*\Z")
 YEAR_S: Final = 365 * 86400
 
 T = TypeVar("T")
@@ -126,6 +128,12 @@ class Visit:
         return found is not None and (found.public or found.is_for(rights))
 
     # forms
+
+    @property
+    def origin(self) -> str:
+        """The address under which the browser sees these pages, as far as it tells; else empty."""
+        told = self.request.headers.get("Origin", "")
+        return told if told.startswith(("https://", "http://")) else ""
 
     @property
     def session_key(self) -> str:
@@ -238,3 +246,8 @@ def keep_cookie(answer: web.Response, name: str, value: str, seconds: int | None
 def drop_cookie(answer: web.Response, name: str) -> None:
     """Take a cookie away."""
     keep_cookie(answer, name, "", 0)
+
+
+def own_path(path: str) -> str:
+    """Return a path of ours; of what is none, such as another site's, that of the first page."""
+    return path if _OWN_PATH.match(path) else "/"

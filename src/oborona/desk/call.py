@@ -33,8 +33,8 @@ class CallError(OboronaError):
 
     Args:
         text: what is wrong.
-        needs: what is missing: a right, `reason`, `password` (once more), `code`; empty = nothing
-            of these.
+        needs: what is missing: a right, `reason`, `password` (once more), `code`; `dry`: it can't
+            be tried, only done; empty = nothing of these.
     """
 
     status = 422  # of HTTP

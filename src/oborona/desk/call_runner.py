@@ -68,12 +68,11 @@ class CallRunner:
             raise CallError(str(error)) from None
         if not call.scoped and not caller.scope.whole:
             raise NotAllowedError(f"{call.name} is for those who see the whole site")
-        dry = getattr(asked, "dry", False)
-        hurts = call.acts and right in FRESH_NEEDED and not dry
-        if hurts and caller.way is CallWay.PAGE and not caller.fresh:
+        does = call.acts and not getattr(asked, "dry", False)
+        if does and right in FRESH_NEEDED and caller.way is CallWay.PAGE and not caller.fresh:
             raise NotAllowedError("give your password once more first", needs="password")
         reason = getattr(asked, "reason", "")
-        must = (call.acts and right not in NO_REASON and not dry) or caller.must_say_why(right)
+        must = (does and right not in NO_REASON) or caller.must_say_why(right)
         if must and not reason.strip():
             raise CallError("reason: say why", needs="reason")
         if not isinstance(asked, ActOrder):
@@ -83,6 +82,8 @@ class CallRunner:
         return self._act(call, caller, asked, body)
 
     def _act(self, call: Call, caller: Caller, asked: ActOrder, body: bytes) -> bytes:
+        if asked.dry and not ACTS[call.name].dry:
+            raise CallError(f"dry: {call.name} can't be tried, only done", needs="dry")
         if not asked.key or asked.dry:
             return self._recorded(call, caller, asked)
         with OrderBook(self._state / state_files.DESK) as orders:

@@ -22,7 +22,7 @@ import msgspec
 
 from oborona import __version__, state_files
 from oborona.daemon.site_name import site_name
-from oborona.desk.call import CallError, NotFoundError
+from oborona.desk.call import CallError, NotAllowedError, NotFoundError
 from oborona.desk.login_ways import LoginWays
 from oborona.desk.open_call import OpenCall, SignInNeededError
 from oborona.desk.site import Site
@@ -165,11 +165,11 @@ class SignIn:
             "me.end_session": self._own(self._end_session),
             "me.attempts": self._own(self._list_attempts),
             "me.confirm": OpenCall(OwnWord, self._confirm),
-            "me.password": self._own(self._change_password),
+            "me.password": self._own(self._change_password, fresh=True),
             "me.language": self._own(self._choose_language),
-            "me.begin_step": self._own(self._begin_step),
-            "me.confirm_step": self._own(self._confirm_step),
-            "me.drop_step": self._own(self._drop_step),
+            "me.begin_step": self._own(self._begin_step, fresh=True),
+            "me.confirm_step": self._own(self._confirm_step, fresh=True),
+            "me.drop_step": self._own(self._drop_step, fresh=True),
             **ways.open_calls,
         }
 
@@ -177,12 +177,17 @@ class SignIn:
         """Return whose token it is; None = it is nobody's, or no longer."""
         return self._identities.caller_of(token, place, agent)
 
-    def _own(self, function: Callable[[SessionView, OwnWord, float], Any]) -> OpenCall:
-        """Return a call of who is signed in."""
+    def _own(
+        self, function: Callable[[SessionView, OwnWord, float], Any], *, fresh: bool = False
+    ) -> OpenCall:
+        """Return a call of who is signed in, if `fresh` with a password given just now."""
 
         def run(asked: OwnWord, token: str, place: str, _agent: str) -> Any:
             now = time.time()
-            return function(self._view(token, place, now), asked, now)
+            view = self._view(token, place, now)
+            if fresh and not view.is_fresh:
+                raise NotAllowedError("give your password once more first", needs="password")
+            return function(view, asked, now)
 
         return OpenCall(OwnWord, run)
 

@@ -14,6 +14,13 @@ CASES = [
         answers={"recheck.undo": MOVE},
         texts=("What would be done", "U+202EINBOX <b>", "Reason", "Do it"),
     ),
+    PageCase(
+        name="act-untried",
+        path="/try/act",
+        form={"id": "17"},
+        answers={"recheck.undo": DeskRefusalError(422, "can't be tried", needs="dry")},
+        texts=("Reason", "Do it"),
+    ),
     PageCase(name="specimen", path="/try/page", texts=("U+202E0<b>", "As a table", "Older")),
     PageCase(
         name="act-wrong",
@@ -113,7 +120,7 @@ CASES = [
     PageCase(
         name="broken",
         path="/me",
-        answers={"me.sessions": {"sessions": [{"id": 1, "last": "never"}]}},
+        answers={"me.sessions": {"sessions": [{"ident": "a", "last": "never"}]}},
         status=502,
         texts=("A fault of ours",),
     ),

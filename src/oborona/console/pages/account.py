@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import re
+from contextlib import suppress
 from typing import Final
 
 from aiohttp import web
@@ -11,6 +11,7 @@ from oborona.console.console_person import SignedIn, SignInWays
 from oborona.console.declaration import page
 from oborona.console.desk_client import DeskError
 from oborona.console.error_page import error_page
+from oborona.console.form_body import Form
 from oborona.console.language import gettext as _
 from oborona.console.language import ngettext
 from oborona.console.visit import (
@@ -21,12 +22,12 @@ from oborona.console.visit import (
     Visit,
     drop_cookie,
     keep_cookie,
+    own_path,
 )
 
+CODE: Final = "code"
 LOGIN_S: Final = 20.0  # a password costs time, and the desk tries two at once
 LEAST_PASSWORD: Final = 12  # characters of a new one; the desk has the last word
-
-_OWN_PATH: Final = re.compile(r"/(?![/\\])[!-~]*\Z")
 
 
 @page("GET", "/sign-in", public=True)
@@ -79,12 +80,20 @@ async def sign_in(visit: Visit) -> web.Response:
     except DeskError as error:
         if error.status not in {401, 403, 422, 429}:
             raise
+        if error.needs == CODE:
+            return await sign_in_form(visit, back=back, name=form.one("name"), wants_code=True)
         return await sign_in_form(visit, back=back, name=form.one("name"), error=error)
     return begin_session(visit, signed, back)
 
 
 async def sign_in_form(
-    visit: Visit, *, back: str, name: str = "", error: DeskError | None = None, told: str = ""
+    visit: Visit,
+    *,
+    back: str,
+    name: str = "",
+    error: DeskError | None = None,
+    told: str = "",
+    wants_code: bool = False,
 ) -> web.Response:
     """Return the page with all ways to sign in.
 
@@ -94,6 +103,7 @@ async def sign_in_form(
         name: that they typed.
         error: why they are not signed in.
         told: the same in words, where it was no password; empty = it was.
+        wants_code: the password is right, and a code is to be given with it.
     """
     if error is not None and error.status == 429 and not told:
         wait = max(round(error.wait_s), 1)
@@ -104,15 +114,30 @@ async def sign_in_form(
         ) % {"n": wait}
     elif error is not None and not told:
         told = _("Name, password or code is wrong.")
-    status = 200 if error is None else error.status if error.status in {429, 503} else 403
+    elif wants_code:
+        told = _("The password is right. Give it once more, with the six digits of your app.")
+    status = 403 if told else 200
+    if error is not None and error.status in {429, 503}:
+        status = error.status
     ways = await visit.part("login.ways", {}, SignInWays) or SignInWays()
-    return visit.render("account/sign_in.html", status, back=back, name=name, told=told, ways=ways)
+    return visit.render(
+        "account/sign_in.html",
+        status,
+        back=back,
+        name=name,
+        told=told,
+        ways=ways,
+        wants_code=wants_code,
+    )
 
 
 def begin_session(visit: Visit, signed: SignedIn, back: str) -> web.Response:
     """Give the browser a session, and lead it on."""
-    answer = visit.go(own_path(back))
-    keep_cookie(answer, SESSION, signed.token)
+    if signed.token:
+        answer = visit.go(own_path(back))
+        keep_cookie(answer, SESSION, signed.token)
+    else:  # the password is set, and a code is to be given: this browser is known from here on
+        answer = visit.go("/sign-in")
     if signed.device:
         keep_cookie(answer, DEVICE, signed.device, YEAR_S)
     return answer
@@ -132,16 +157,8 @@ async def use_link(visit: Visit) -> web.Response:
         DeskError: the desk is away.
     """
     password = visit.form.raw("password")
-    told = ""
-    if password != visit.form.raw("again"):
-        told = _("The two passwords differ.")
-    elif len(password) < LEAST_PASSWORD:
-        told = ngettext(
-            "A password has at least %(n)s character.",
-            "A password has at least %(n)s characters.",
-            LEAST_PASSWORD,
-        ) % {"n": LEAST_PASSWORD}
-    else:
+    told = password_fault(visit.form)
+    if not told:
         asked = {"token": visit.parts["link"], "password": password}
         try:
             return begin_session(
@@ -154,6 +171,20 @@ async def use_link(visit: Visit) -> web.Response:
                 raise
             told = error.text
     return visit.render("account/link.html", 422, told=told, least=LEAST_PASSWORD)
+
+
+def password_fault(form: Form) -> str:
+    """Return what is wrong with a new password that was typed twice; empty: nothing seen here."""
+    password = form.raw("password")
+    if password != form.raw("again"):
+        return _("The two passwords differ.")
+    if len(password) >= LEAST_PASSWORD:
+        return ""
+    return ngettext(
+        "A password has at least %(n)s character.",
+        "A password has at least %(n)s characters.",
+        LEAST_PASSWORD,
+    ) % {"n": LEAST_PASSWORD}
 
 
 @page("POST", "/sign-out", public=True)
@@ -177,9 +208,7 @@ async def choose_language(visit: Visit) -> web.Response:
     answer = visit.go(own_path(visit.form.one("back")))
     if chosen in visit.console.languages:
         keep_cookie(answer, LANGUAGE, chosen, YEAR_S)
+        if visit.person is not None:
+            with suppress(DeskError):  # this browser keeps it all the same
+                await visit.ask("me.language", {"language": chosen})
     return answer
-
-
-def own_path(path: str) -> str:
-    """Return a path of ours; of what is none, such as another site's, that of the first page."""
-    return path if _OWN_PATH.match(path) else "/"

@@ -1,31 +1,54 @@
-"""My sessions: where somebody is signed in, and how they end one."""
+"""My sessions: where somebody is signed in, who tried to be, and how they end one."""
 
 from __future__ import annotations
+
+from typing import Final
 
 import msgspec
 from aiohttp import web
 
 from oborona.console.declaration import page
-from oborona.console.language import VIEWER, zone_of
+from oborona.console.language import VIEWER, marked, zone_of
 from oborona.console.language import gettext as _
 from oborona.console.visit import YEAR_S, ZONE, Visit, drop_cookie, keep_cookie
+
+OUTCOMES: Final = {
+    "done": marked("signed in"),
+    "wrong": marked("wrong password or code"),
+    "code": marked("right password, no code"),
+}
 
 
 class OwnSession(msgspec.Struct, frozen=True, kw_only=True):
     """A session, as the desk tells its owner."""
 
-    id: int | str
-    made: float = 0.0
-    last: float = 0.0
-    address: str = ""
-    agent: str = ""
-    this: bool = False
+    ident: str
+    made: float
+    last: float
+    place: str
+    agent: str
 
 
 class OwnSessionList(msgspec.Struct, frozen=True, kw_only=True):
-    """All of them, the newest first."""
+    """All of them, the newest first; `here` is the one that asks."""
 
-    sessions: list[OwnSession] = []
+    here: str
+    sessions: list[OwnSession]
+
+
+class OwnTry(msgspec.Struct, frozen=True, kw_only=True):
+    """A try to sign in by the name of who asks."""
+
+    at: float
+    place: str
+    agent: str
+    outcome: str
+
+
+class OwnTryList(msgspec.Struct, frozen=True, kw_only=True):
+    """The last of them, the newest first."""
+
+    attempts: list[OwnTry]
 
 
 @page("GET", "/me")
@@ -43,10 +66,27 @@ async def _show(visit: Visit, told: str = "") -> web.Response:
     return visit.render(
         "own_session/me.html",
         422 if told else 200,
+        here=found.here,
         sessions=found.sessions,
         zone=VIEWER.get().zone.key,
         told=told,
     )
+
+
+@page("GET", "/me/tries")
+async def show_tries(visit: Visit) -> web.Response:
+    """Show who tried to sign in by this person's name.
+
+    Raises:
+        DeskError: the desk does not answer.
+    """
+    found = await visit.ask("me.attempts", {}, OwnTryList)
+    if visit.query("as") == "json":
+        return visit.json("tries", found.attempts)
+    if visit.query("as") == "csv":
+        rows = ((one.at, one.outcome, one.place, one.agent) for one in found.attempts)
+        return visit.csv("tries", ["at", "outcome", "place", "agent"], rows)
+    return visit.render("own_session/tries.html", tries=found.attempts, outcomes=OUTCOMES)
 
 
 @page("POST", "/me/zone")
@@ -74,6 +114,5 @@ async def end_session(visit: Visit) -> web.Response:
     Raises:
         DeskError: the desk does not answer, or knows no such session.
     """
-    wanted = visit.form.one("id")
-    await visit.ask("me.end_session", {"id": int(wanted) if wanted.isdecimal() else wanted})
+    await visit.ask("me.end_session", {"ident": visit.form.one("ident")})
     return visit.go("/me")

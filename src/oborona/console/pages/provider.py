@@ -8,8 +8,8 @@ from oborona.console.console_person import ProviderDeparture, SignedIn
 from oborona.console.declaration import page
 from oborona.console.desk_client import DeskError
 from oborona.console.language import gettext as _
-from oborona.console.pages.account import LOGIN_S, begin_session, own_path, sign_in_form
-from oborona.console.visit import DEVICE, Visit, drop_cookie, keep_cookie
+from oborona.console.pages.account import LOGIN_S, begin_session, sign_in_form
+from oborona.console.visit import DEVICE, Visit, drop_cookie, keep_cookie, own_path
 
 ATTEMPT = "__Host-oborona-attempt"
 ATTEMPT_S = 600

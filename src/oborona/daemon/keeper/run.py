@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from oborona.daemon.keeper.shared_counters import SharedCounters
 
 ACCOUNTS_S: Final = 5.0  # between looks whether the site has accounts, or excesses
+AUDIT_S: Final = 3600.0  # between looks whether there is an audit log
 ALERT_GRACE_S: Final = 3.0  # at the end, for an alert that is on its way
 
 
@@ -79,6 +80,7 @@ async def _main(
     beside = [asyncio.create_task(_act_on_incidents(settings, name, state, policy))]
     beside.append(asyncio.create_task(_keep_charts(state)))
     beside.append(asyncio.create_task(_watch_complaints(state, counters, policy)))
+    beside.append(asyncio.create_task(_watch_audit(settings, state)))
     if settings.alarm.held_hours or settings.alarm.tell_senders:
         beside.append(asyncio.create_task(_watch_held_mail(settings, name, state)))
     if settings.addresses.listings:
@@ -192,6 +194,18 @@ async def _watch_complaints(
         await watch.run()
     finally:
         await watch.close()
+
+
+async def _watch_audit(settings: Settings, state: Path) -> None:
+    """Note the end of the audit log and drop what is too old, for ever, once it was begun."""
+    while True:
+        if (state / state_files.AUDIT).exists():
+            break
+        await asyncio.sleep(AUDIT_S)
+    # a site whose log is empty has a smaller keeper
+    from oborona.daemon.keeper.audit_watch import AuditWatch  # noqa: PLC0415
+
+    await AuditWatch(state, settings.log.audit_days, time.time).run()
 
 
 async def _watch_held_mail(settings: Settings, name: str, state: Path) -> None:

@@ -8,7 +8,7 @@ import msgspec
 
 from oborona.desk.call import ActOrder, NotAllowedError, act
 from oborona.desk.people.authority import check_gift, check_power
-from oborona.desk.people.views import open_people, person_named
+from oborona.desk.people.views import changed_people, person_named
 from oborona.desk.site import Site
 from oborona.people.caller import Caller, CallWay
 from oborona.people.key_book import KeyBook, narrowed
@@ -47,6 +47,7 @@ class NewKey(msgspec.Struct, frozen=True, kw_only=True):
     """A key; it is shown once.
 
     Args:
+        key: empty: it was tried.
         until: it works that long, Unix seconds.
     """
 
@@ -73,7 +74,7 @@ def add_key(site: Site, caller: Caller, asked: NewKeyOrder) -> NewKey:
             what they have not.
     """
     now = time.time()
-    with open_people(site) as store, store.transaction():
+    with changed_people(site, asked) as store:
         person = person_named(store, asked.person)
         own = caller.way is CallWay.PAGE and person.name == caller.name
         if not own and caller.way is not CallWay.TERMINAL:
@@ -84,7 +85,7 @@ def add_key(site: Site, caller: Caller, asked: NewKeyOrder) -> NewKey:
         key = KeyBook(store).add(
             person, asked.name, rights=asked.rights, domains=domains, until=until, now=now
         )
-    return NewKey(person=person.name, name=asked.name, key=key, until=until)
+    return NewKey(person=person.name, name=asked.name, key="" if asked.dry else key, until=until)
 
 
 @act("keys.remove", Right.PEOPLE, about=("person", "name"))
@@ -95,7 +96,7 @@ def remove_key(site: Site, caller: Caller, asked: KeyOrder) -> RemovedKey:
         PeopleError: there is none such.
         NotAllowedError: its person may do what the caller may not.
     """
-    with open_people(site) as store, store.transaction():
+    with changed_people(site, asked) as store:
         person = person_named(store, asked.person)
         check_power(caller, person)
         KeyBook(store).remove(person, asked.name)

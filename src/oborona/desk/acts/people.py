@@ -6,9 +6,9 @@ import time
 
 import msgspec
 
-from oborona.desk.call import ActOrder, NotAllowedError, act
+from oborona.desk.call import ActOrder, NotAllowedError, UndoCall, act
 from oborona.desk.people.authority import check_gift, check_power
-from oborona.desk.people.views import PersonView, open_people, person_named, person_view
+from oborona.desk.people.views import PersonView, changed_people, person_named, person_view
 from oborona.desk.site import Site
 from oborona.people.caller import Caller, CallWay
 from oborona.people.link_book import LINK_S, PATH, LinkBook
@@ -83,16 +83,21 @@ class SessionOrder(PersonOrder, kw_only=True):
 
 
 class PersonAnswer(msgspec.Struct, frozen=True, kw_only=True):
-    """A person as they are now."""
+    """A person as they are now.
+
+    Args:
+        undo: makes them what they were; their sessions stay ended.
+    """
 
     person: PersonView
+    undo: UndoCall | None = None
 
 
 class PersonLink(msgspec.Struct, frozen=True, kw_only=True):
     """A person, and the link by which they set a password.
 
     Args:
-        path: of the link, below the address of the console; it is shown once.
+        path: of the link, below the address of the console; it is shown once. Empty: it was tried.
         until: it works that long, Unix seconds.
     """
 
@@ -132,8 +137,8 @@ def add_person(site: Site, caller: Caller, asked: NewPersonOrder) -> PersonLink:
         now=now,
     )
     check_gift(caller, person.rights, person.scope)
-    with open_people(site, make=True) as store, store.transaction():
-        return _link(store, store.add(person), now)
+    with changed_people(site, asked, make=True) as store:
+        return _link(store, store.add(person), now, asked)
 
 
 @act("people.roles", Right.PEOPLE, about=("name",))
@@ -144,7 +149,7 @@ def change_roles(site: Site, caller: Caller, asked: RolesOrder) -> PersonAnswer:
         PeopleError: it can't be: a role, a domain, the last admin.
         NotAllowedError: the caller would give or take what they have not.
     """
-    with open_people(site) as store, store.transaction():
+    with changed_people(site, asked) as store:
         person = person_named(store, asked.name)
         check_power(caller, person)
         roles = person.roles if asked.roles is None else checked_roles(asked.roles)
@@ -158,7 +163,14 @@ def change_roles(site: Site, caller: Caller, asked: RolesOrder) -> PersonAnswer:
             person, roles=roles, domains=domains, addresses=addresses, language=language
         )
         store.change(changed, ends=True)
-    return PersonAnswer(person=person_view(changed))
+    before = {
+        "name": person.name,
+        "roles": sorted(person.roles),
+        "domains": sorted(person.domains),
+        "addresses": sorted(person.addresses),
+        "language": person.language,
+    }
+    return PersonAnswer(person=person_view(changed), undo=UndoCall("people.roles", before))
 
 
 @act("people.off", Right.PEOPLE, about=("name",))
@@ -169,7 +181,7 @@ def turn_off(site: Site, caller: Caller, asked: PersonOrder) -> PersonAnswer:
         PeopleError: it is the last admin.
         NotAllowedError: they may do what the caller may not.
     """
-    return _set_state(site, caller, asked.name, PersonState.OFF)
+    return _set_state(site, caller, asked, PersonState.OFF)
 
 
 @act("people.on", Right.PEOPLE, about=("name",))
@@ -179,7 +191,7 @@ def turn_on(site: Site, caller: Caller, asked: PersonOrder) -> PersonAnswer:
     Raises:
         NotAllowedError: they may do what the caller may not.
     """
-    return _set_state(site, caller, asked.name, PersonState.ACTIVE)
+    return _set_state(site, caller, asked, PersonState.ACTIVE)
 
 
 @act("people.link", Right.PEOPLE, about=("name",), tells_secret=True)
@@ -189,13 +201,13 @@ def make_link(site: Site, caller: Caller, asked: LinkOrder) -> PersonLink:
     Raises:
         NotAllowedError: they may do what the caller may not.
     """
-    with open_people(site) as store, store.transaction():
+    with changed_people(site, asked) as store:
         person = person_named(store, asked.name)
         check_power(caller, person)
         store.void_password(person)
         if asked.without_step:
             store.drop_step(person)
-        return _link(store, store.named(person.name), time.time())
+        return _link(store, store.named(person.name), time.time(), asked)
 
 
 @act("people.forget", Right.PEOPLE, about=("name",))
@@ -206,7 +218,7 @@ def forget_person(site: Site, caller: Caller, asked: PersonOrder) -> ForgottenPe
         PeopleError: it is the last admin.
         NotAllowedError: they may do what the caller may not.
     """
-    with open_people(site) as store, store.transaction():
+    with changed_people(site, asked) as store:
         person = person_named(store, asked.name)
         check_power(caller, person)
         store.forget(person)
@@ -221,7 +233,7 @@ def end_session(site: Site, caller: Caller, asked: SessionOrder) -> EndedSession
         NotAllowedError: it is another's, and the caller may not.
         PeopleError: there is no such session.
     """
-    with open_people(site) as store, store.transaction():
+    with changed_people(site, asked) as store:
         own = caller.way is CallWay.PAGE and asked.name == caller.name
         if not own and not (caller.may(Right.PEOPLE) and caller.scope.whole):
             raise NotAllowedError("that is another's session")
@@ -235,15 +247,19 @@ def end_session(site: Site, caller: Caller, asked: SessionOrder) -> EndedSession
     return EndedSessions(ended=1)
 
 
-def _set_state(site: Site, caller: Caller, name: str, state: PersonState) -> PersonAnswer:
-    with open_people(site) as store, store.transaction():
-        person = person_named(store, name)
+def _set_state(site: Site, caller: Caller, asked: PersonOrder, state: PersonState) -> PersonAnswer:
+    with changed_people(site, asked) as store:
+        person = person_named(store, asked.name)
         check_power(caller, person)
         changed = msgspec.structs.replace(person, state=state)
         store.change(changed, ends=True)
-    return PersonAnswer(person=person_view(changed))
+    back = "people.on" if state is PersonState.OFF else "people.off"
+    undo = UndoCall(back, {"name": person.name}) if person.state is not state else None
+    return PersonAnswer(person=person_view(changed), undo=undo)
 
 
-def _link(store: PeopleStore, person: Person, now: float) -> PersonLink:
+def _link(store: PeopleStore, person: Person, now: float, asked: PersonOrder) -> PersonLink:
+    if asked.dry:  # there is none
+        return PersonLink(person=person_view(person), path="", until=now + LINK_S)
     token = LinkBook(store).make(person, now)
     return PersonLink(person=person_view(person), path=f"{PATH}{token}", until=now + LINK_S)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+
 import msgspec
 
 from oborona import state_files
-from oborona.desk.call import NotFoundError
+from oborona.desk.call import ActOrder, NotFoundError
 from oborona.desk.configured_site import ConfiguredSite
 from oborona.people.key_book import ApiKey
 from oborona.people.login_try import LoginTry
@@ -85,6 +88,30 @@ def open_people(site: ConfiguredSite, *, make: bool = False) -> PeopleStore:
         StoreError: it can't be used; without `make`, there is none.
     """
     return PeopleStore(site.state / state_files.PEOPLE, make=make)
+
+
+class _TriedError(Exception):
+    """An order was tried: what it wrote is taken back."""
+
+
+@contextmanager
+def changed_people(
+    site: ConfiguredSite, order: ActOrder, *, make: bool = False
+) -> Iterator[PeopleStore]:
+    """Open the store of people for an act: all that it writes, or nothing, as of one that is tried.
+
+    Args:
+        site: whose state folder it lies in.
+        order: whether it is only tried.
+        make: begin one where there is none.
+
+    Raises:
+        StoreError: as of `open_people`.
+    """
+    with open_people(site, make=make) as store, suppress(_TriedError), store.transaction():
+        yield store
+        if order.dry:
+            raise _TriedError
 
 
 def person_named(store: PeopleStore, name: str) -> Person:
