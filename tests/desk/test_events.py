@@ -96,11 +96,11 @@ def test_what_was_taken_back_is_as_before(site: SpokenSite, decided: bool) -> No
     now = site.ask("events.show", id=ident)["event"]
     assert (now["counts"], now["rules"], now["say"]) == (False, ["TAKEN_BACK"], "by anna: a robot")
     undo = taken["undo"]
-    assert undo == {"act": "events.restore", "arguments": {"ids": [ident]}}
+    assert undo == {"call": "events.restore", "asked": {"ids": [ident]}}
     stores = site.stores()
-    assert site.ask(undo["act"], **undo["arguments"], dry=True)["events"] == [ident]
+    assert site.ask(undo["call"], **undo["asked"], dry=True)["events"] == [ident]
     assert site.stores() == stores
-    assert site.ask(undo["act"], **undo["arguments"])["events"] == [ident]
+    assert site.ask(undo["call"], **undo["asked"])["events"] == [ident]
     after = site.ask("events.show", id=ident)["event"]
     for field in ("counts", "own", "weight", "rules", "say"):
         assert after[field] == before[field], field

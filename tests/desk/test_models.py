@@ -56,8 +56,8 @@ def test_what_is_taught_is_tried_first_and_taken_back(site: SpokenSite) -> None:
     turned = site.ask("teach", kind="ham", messages=[site.lottery], dry=True)
     assert turned["messages"][0]["result"] == "replaced"
     undo = done["undo"]
-    could = site.ask(undo["act"], **undo["arguments"], dry=True)["taken_back"]
-    assert site.ask(undo["act"], **undo["arguments"])["taken_back"] == could
+    could = site.ask(undo["call"], **undo["asked"], dry=True)["taken_back"]
+    assert site.ask(undo["call"], **undo["asked"])["taken_back"] == could
     assert standing(site) == []
 
 

@@ -91,8 +91,8 @@ def test_what_a_look_has_decided_is_taken_back_alone(tmp_path: Path) -> None:
     assert (dry["copies"][0]["target"], dry["moves"]) == ("Junk", [])
     assert not (site.state / state_files.MOVES).exists()
     looked = site.ask("recheck.look", message=site.lunch)
-    assert looked["undo"] == {"act": "recheck.undo", "arguments": {"moves": looked["moves"]}}
-    site.ask(looked["undo"]["act"], **looked["undo"]["arguments"])
+    assert looked["undo"] == {"call": "recheck.undo", "asked": {"moves": looked["moves"]}}
+    site.ask(looked["undo"]["call"], **looked["undo"]["asked"])
     assert states(site) == [MoveState.UNDONE]
 
 
