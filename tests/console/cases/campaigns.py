@@ -143,7 +143,14 @@ CASES = [
         path="/case/1812",
         role=Role.ANALYST,
         answers={"campaigns.show": details(OPEN)},
-        texts=("locked by analyst (you) until", "Spam", "Newsletter", "06AV3K9W2M4QE", "Keys", "U+202E"),
+        texts=(
+            "locked by analyst (you) until",
+            "Spam",
+            "Newsletter",
+            "06AV3K9W2M4QE",
+            "Keys",
+            "U+202E",
+        ),
     ),
     PageCase(
         name="case-decided",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import secrets
 import time
+from collections.abc import Mapping
 from typing import Any, Final
 
 from aiohttp import web
@@ -208,7 +209,9 @@ async def note_case(visit: Visit) -> web.Response:
     return await _at_once(visit, "cases.note", {"text": visit.form.one("text")}, "a note")
 
 
-async def _at_once(visit: Visit, call: str, order: dict[str, object], reason: str) -> web.Response:
+async def _at_once(
+    visit: Visit, call: str, order: Mapping[str, object], reason: str
+) -> web.Response:
     """Do what harms nobody and is taken back by a button of the same page."""
     ident, key = _case(visit), secrets.token_urlsafe(16)
     try:

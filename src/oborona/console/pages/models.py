@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, Final
 
 from aiohttp import web
@@ -89,7 +90,7 @@ async def remove_final_model(visit: Visit) -> web.Response:
 
 
 async def _carry_out(
-    visit: Visit, call: str, order: dict[str, object], title: str, shown: str, undo: str = ""
+    visit: Visit, call: str, order: Mapping[str, object], title: str, shown: str, undo: str = ""
 ) -> web.Response:
     plan = ActPlan(
         call=call,
