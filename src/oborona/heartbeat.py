@@ -6,11 +6,15 @@ block nor fail, and the supervisor looks when it likes.  What beats is what does
 loop (`beat_forever`), or the loop that asks a `StopSignal` whether to go on.  A process that works
 through something long beats on its way (`beat`).  There is one heart in a process, so it stands
 here and is handed to nobody; a process that nobody supervises (a test, a command) beats in vain.
+
+What a process takes of the machine lies beside its beats, for the supervisor can't look: of a
+process whose memory is private /proc tells its own alone (proc(5), hidepid).
 """
 
 from __future__ import annotations
 
 import asyncio
+import math
 import mmap
 import os
 import select
@@ -18,15 +22,39 @@ import signal
 import threading
 import time
 import weakref
-from typing import Final
+from contextlib import suppress
+from pathlib import Path
+from typing import Final, NamedTuple
 
 LEAST_S: Final = 1.0  # between two beats of an idle process: it is woken no oftener
 MOST_S: Final = 3.0
 BEATS: Final = 5  # within the time after which a process is held to hang
+USAGE_S: Final = 5.0  # between two looks of a process at what it takes: some 50 µs each
+_TICKS: Final = 1_000_000  # of a second, in shared memory
+
+
+class ProcessUsage(NamedTuple):
+    """What a process takes of the machine."""
+
+    memory_bytes: int  # resident, what it shares with others included
+    open_files: int
+    cpu_s: float  # of all its threads, since it began
+
+
+def own_usage() -> ProcessUsage:
+    """Return what this process takes; 0 where /proc does not tell."""
+    memory = files = 0
+    with suppress(OSError, ValueError, IndexError):
+        memory = int(Path("/proc/self/statm").read_bytes().split()[1]) * mmap.PAGESIZE
+    with suppress(OSError):
+        files = len(os.listdir("/proc/self/fd")) - 1  # noqa: PTH208 - names alone; one is its own
+    return ProcessUsage(memory, files, time.process_time())
 
 
 class Heartbeat:
-    """Memory that a process and its supervisor share: how often the process has beaten."""
+    """Memory that a process and its supervisor share: how often the process has beaten, and what it
+    takes.
+    """
 
     __slots__ = ("_count", "_memory")
 
@@ -43,9 +71,20 @@ class Heartbeat:
         """Beat once."""
         self._count[0] += 1
 
+    @property
+    def usage(self) -> ProcessUsage:
+        """What it took when it looked last; nothing where it has not yet."""
+        return ProcessUsage(self._count[1], self._count[2], self._count[3] / _TICKS)
+
+    def tell_usage(self, usage: ProcessUsage) -> None:
+        """Tell what it takes now."""
+        self._count[1], self._count[2] = usage.memory_bytes, usage.open_files
+        self._count[3] = int(usage.cpu_s * _TICKS)
+
     def reset(self) -> None:
         """Begin at none: another process gets it."""
         self._count[0] = 0
+        self.tell_usage(ProcessUsage(0, 0, 0.0))
 
     def close(self) -> None:
         """Let go of it in this process."""
@@ -57,6 +96,7 @@ class _OwnHeartbeat:
     def __init__(self) -> None:
         self.heartbeat = Heartbeat()
         self.every_s = MOST_S
+        self.look_at = -math.inf  # when to look next at what this process takes
 
 
 _heart: Final = _OwnHeartbeat()
@@ -71,6 +111,7 @@ def begin(heartbeat: Heartbeat, interval_s: float) -> None:
     """Let this process beat there from now on, that often when it is idle."""
     _heart.heartbeat.close()
     _heart.heartbeat, _heart.every_s = heartbeat, interval_s
+    _heart.look_at = -math.inf
 
 
 def beat() -> None:
@@ -78,10 +119,19 @@ def beat() -> None:
     _heart.heartbeat.beat()
 
 
+def beat_and_tell() -> None:
+    """Show that this process goes on, and now and then what it takes."""
+    beat()
+    now = time.monotonic()
+    if now >= _heart.look_at:
+        _heart.look_at = now + USAGE_S
+        _heart.heartbeat.tell_usage(own_usage())
+
+
 async def beat_forever() -> None:
     """Beat as long as the event loop turns, until cancelled."""
     while True:
-        beat()
+        beat_and_tell()
         await asyncio.sleep(_heart.every_s)
 
 
@@ -107,14 +157,14 @@ class StopSignal(threading.Event):
 
     def is_set(self) -> bool:
         """Whether to stop."""
-        beat()
+        beat_and_tell()
         return super().is_set()
 
     def wait(self, timeout: float | None = None) -> bool:
         """Wait until set, or until so many seconds are over; return whether it is set."""
         until = None if timeout is None else time.monotonic() + timeout
         while True:
-            beat()
+            beat_and_tell()
             left_s = _heart.every_s if until is None else until - time.monotonic()
             if super().wait(max(0.0, min(left_s, _heart.every_s))):
                 return True
@@ -128,6 +178,6 @@ class StopSignal(threading.Event):
             descriptor: beside the signals; -1 = none.
             timeout: seconds, no more than an idle process may go without a beat.
         """
-        beat()
+        beat_and_tell()
         heard = [self._descriptor, *([descriptor] if descriptor >= 0 else [])]
         select.select(heard, [], [], min(timeout, _heart.every_s))

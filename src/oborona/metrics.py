@@ -29,8 +29,8 @@ class MetricsSnapshot(msgspec.Struct, frozen=True, kw_only=True):
     """What a process has counted since it began."""
 
     values: dict[str, list[tuple[Labels, Value]]] = {}  # by metric
-    # observations in each step, and the sum of all
-    histograms: dict[str, tuple[list[int], Value]] = {}
+    # by metric: labels, observations in each step, and the sum of all
+    histograms: dict[str, list[tuple[Labels, list[int], Value]]] = {}
 
 
 class MetricFamily(ABC):
@@ -124,6 +124,10 @@ class _Values(MetricFamily, Generic[*Ls]):
         """
         self._function = function
 
+    def replace(self, values: Mapping[tuple[*Ls], Value]) -> None:
+        """Replace all values; those of a counter where others count."""
+        self._values = dict(values)
+
     @property
     def values(self) -> dict[tuple[*Ls], Value]:
         """The values of this process, by labels."""
@@ -169,17 +173,15 @@ class Gauge(_Values[*Ls]):
         """Replace the value of some labels."""
         self._values[labels] = value
 
-    def replace(self, values: Mapping[tuple[*Ls], Value]) -> None:
-        """Replace all values."""
-        self._values = dict(values)
 
-
-class Histogram(MetricFamily):
-    """How many observations fell into each step.
+class Histogram(MetricFamily, Generic[*Ls]):
+    """How many observations fell into each step, for each combination of labels; one without labels
+    begins at none.
 
     Args:
         name: of the metric.
         help: one line for people.
+        labels: names of its labels.
         steps: upper ends, growing; one without an end follows them.
         registry: knows it from now on.
     """
@@ -190,22 +192,37 @@ class Histogram(MetricFamily):
         self,
         name: str,
         help: str,  # noqa: A002 - the field's word
+        labels: tuple[*Ls],
         steps: tuple[float, ...],
         registry: MetricRegistry = REGISTRY,
     ) -> None:
-        super().__init__(name, help, (), registry)
+        super().__init__(name, help, cast("Labels", labels), registry)
         self.steps: Final = steps
-        self.counts: list[int] = []
-        self.sum: Value = 0
+        self._observed: dict[tuple[*Ls], list[int]] = {}
+        self._sums: dict[tuple[*Ls], Value] = {}
         self.begin()
 
     def begin(self) -> None:
-        self.counts, self.sum = [0] * (len(self.steps) + 1), 0
+        self._observed.clear()
+        self._sums.clear()
+        if not self.labels:
+            self._add_series(cast("tuple[*Ls]", ()))
 
-    def observe(self, value: float) -> None:
+    def _add_series(self, labels: tuple[*Ls]) -> list[int]:
+        self._sums[labels] = 0
+        self._observed[labels] = counts = [0] * (len(self.steps) + 1)
+        return counts
+
+    def observe(self, value: float, *labels: *Ls) -> None:
         """Count an observation in the first step that is not below it."""
-        self.counts[bisect_left(self.steps, value)] += 1
-        self.sum += value
+        counts = self._observed.get(labels) or self._add_series(labels)
+        counts[bisect_left(self.steps, value)] += 1
+        self._sums[labels] += value
 
     def write(self, snapshot: MetricsSnapshot) -> None:
-        snapshot.histograms[self.name] = (list(self.counts), self.sum)
+        observed = cast("dict[Labels, list[int]]", self._observed)
+        sums = cast("dict[Labels, Value]", self._sums)
+        if observed:
+            snapshot.histograms[self.name] = sorted(
+                (labels, list(counts), sums[labels]) for labels, counts in observed.copy().items()
+            )

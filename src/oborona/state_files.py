@@ -86,6 +86,8 @@ DESK: Final = "desk.db"
 """Orders that came with a key of their own, of the last day, with their answers: the desk."""
 CASES: Final = "cases.db"
 """Campaigns that somebody looks at or has decided: the desk."""
+CHARTS: Final = "chart.db"
+"""What the daemon did in each ten minutes and each day: the keeper."""
 AUDIT: Final = "audit.db"
 """Who did what to this site, a chain of rows: every command that changes something."""
 

@@ -11,14 +11,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from oborona import state_files
-from oborona.cli.doctor.report import CheckState
-from oborona.cli.exim import check_exim
-from oborona.cli.postfix.instance import Smtpd
-from oborona.cli.postfix.maillog import parse_log
-from oborona.cli.postfix.milter_list import entries, join_entries
-from oborona.cli.postfix.reach import leads_to, means, place, word_for
 from oborona.config import Settings, parse_address
 from oborona.daemon import last_trouble
+from oborona.desk.doctor.report import CheckState
+from oborona.desk.exim import check_exim
+from oborona.desk.postfix.instance import Smtpd
+from oborona.desk.postfix.maillog import parse_log
+from oborona.desk.postfix.milter_list import entries, join_entries
+from oborona.desk.postfix.reach import leads_to, means, place, word_for
 from tests.peers.exim import Exim
 from tests.peers.exim import available as exim_available
 

@@ -15,9 +15,9 @@ from click.testing import CliRunner, Result
 
 from oborona import secret
 from oborona.cli import main
-from oborona.cli.reputation.entity import entity_named
 from oborona.counters.store import LmdbCounters
 from oborona.counters.writer import LmdbCounterWriter
+from oborona.desk.reputation.entity import entity_named
 from oborona.ident import JournalIdGenerator, to_text
 from oborona.journal.entry import JournalEntry
 from oborona.journal.journal import JournalWriter

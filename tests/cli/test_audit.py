@@ -20,8 +20,8 @@ from click.testing import CliRunner, Result
 from oborona import secret, state_files
 from oborona.cli import main, terminal_person
 from oborona.cli.context import CliContext
-from oborona.cli.doctor.audit import audit
-from oborona.cli.doctor.report import CheckState
+from oborona.desk.doctor.audit import audit
+from oborona.desk.doctor.report import CheckState
 
 Run = Callable[..., Result]
 HOSTILE = ["\x1b[2J\x07", "\udcff\ud800", "a\u202eb\n\rc", "[/bold]", '"}{', "ж" * 1_000_000]
@@ -182,7 +182,7 @@ from oborona.cli import main
 try:
     main(sys.argv[1:], prog_name="oborona")
 finally:
-    assert not [name for name in sys.modules if name.startswith("oborona.audit")]
+    assert not {"oborona.audit.store", "oborona.cli.act_rows"} & set(sys.modules)
 """
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from oborona.cli.doctor.command import summary
-from oborona.cli.doctor.report import MAIL_SERVER, CheckReport, CheckState
+from oborona.desk.doctor.examination import summary
+from oborona.desk.doctor.report import MAIL_SERVER, CheckReport, CheckState
 
 GOOD = CheckReport("settings", CheckState.OK, "defaults")
 DNS = CheckReport("dns", CheckState.WARN, "no resolver of its own")

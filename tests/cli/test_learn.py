@@ -17,8 +17,8 @@ from click.testing import CliRunner, Result
 from oborona import lock, state_files
 from oborona.cli import main
 from oborona.cli.context import CliContext
-from oborona.cli.doctor.model import model
-from oborona.cli.doctor.report import CheckState
+from oborona.desk.doctor.model import model
+from oborona.desk.doctor.report import CheckState
 from oborona.feedback.label import LabelKind
 from oborona.metrics import MetricsSnapshot
 from oborona.telemetry import status

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from oborona.cli.mailboxes import UnreadableMail, messages
-from oborona.cli.owner import as_owner_of
+from oborona.desk.owner import as_owner_of
 
 LETTER = b"Subject: Lunch\r\n\r\nAt noon?\r\n"
 

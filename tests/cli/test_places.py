@@ -13,8 +13,8 @@ from click.testing import CliRunner
 
 from oborona.cli import main
 from oborona.cli.context import CliContext
-from oborona.cli.doctor import geoip
-from oborona.cli.doctor.report import CheckReport, CheckState
+from oborona.desk.doctor import geoip
+from oborona.desk.doctor.report import CheckReport, CheckState
 from tests.places import COUNTRIES, SYSTEMS, database
 
 LETTER = "From: ann@a.example\nSubject: hello to all\n\nA plain letter.\n"
@@ -40,9 +40,9 @@ def test_the_doctor_hints_at_an_old_database(
 ) -> None:
     country = database(tmp_path / "country.mmdb", COUNTRIES)
     now = time.time()
-    monkeypatch.setattr("oborona.cli.doctor.geoip.time.time", lambda: now + 59 * 86_400)
+    monkeypatch.setattr("oborona.desk.doctor.geoip.time.time", lambda: now + 59 * 86_400)
     assert looked(country_file=country)[0].state is CheckState.OK
-    monkeypatch.setattr("oborona.cli.doctor.geoip.time.time", lambda: now + 61 * 86_400)
+    monkeypatch.setattr("oborona.desk.doctor.geoip.time.time", lambda: now + 61 * 86_400)
     (report,) = looked(country_file=country)
     assert report.state is CheckState.WARN
     assert "older than 60 days" in report.words

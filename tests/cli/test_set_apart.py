@@ -12,9 +12,9 @@ from click.testing import CliRunner, Result
 from oborona import state_files
 from oborona.cli import main
 from oborona.cli.context import CliContext
-from oborona.cli.doctor.daemon import daemon
-from oborona.cli.doctor.report import CheckState
 from oborona.daemon.supervised_process import HUNG, SERVES
+from oborona.desk.doctor.daemon import daemon
+from oborona.desk.doctor.report import CheckState
 from oborona.lock import hold
 from oborona.metrics import REGISTRY, MetricsSnapshot
 from oborona.session.quarantine import suspect_store

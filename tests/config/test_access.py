@@ -16,6 +16,7 @@ LISTENERS = (
     "intake.listen",
     "intake.http_listen",
     "intake.mail_listen",
+    "metrics.listen",
 )
 FAR = ("inet:8891@0.0.0.0", "inet6:8891@::", "inet:192.0.2.1:8891", "inet:mx.example:8891")
 NEAR = (
@@ -55,6 +56,7 @@ def test_keys_stand_in_for_networks_and_networks_must_be_some() -> None:
     load_settings(
         None, {"intake.http_listen": FAR[0], "intake.http_token_file": "/etc/oborona/tokens"}
     )
+    load_settings(None, {"metrics.listen": FAR[0], "metrics.token_file": "/etc/oborona/tokens"})
     with pytest.raises(ConfigError, match="is no network"):
         load_settings(None, {"doors.milter.listen": FAR[0], "doors.milter.allowed": "everybody"})
 

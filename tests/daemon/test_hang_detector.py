@@ -216,3 +216,41 @@ def test_what_a_process_ran_is_known_where_proc_hides_it(monkeypatch: pytest.Mon
     assert hidden.ran_s >= told.ran_s > 0
     assert hidden.waited_s is None, "nobody tells"
     assert cpu_usage(2**22 + 1).ran_s == 0
+
+
+def test_what_a_process_takes_is_told_beside_its_beats() -> None:
+    own = Heartbeat()
+    heartbeat.begin(own, LEAST_S)
+    child = os.fork()
+    if child == 0:
+        try:
+            for _ in range(7):
+                os.open(os.devnull, os.O_RDONLY)
+            heartbeat.beat_and_tell()
+        finally:
+            os._exit(0)
+    before = heartbeat.own_usage()
+    os.waitpid(child, 0)
+    told = own.usage
+    assert own.beats == 1
+    assert told.open_files == before.open_files + 7
+    assert told.memory_bytes > 1_000_000
+    assert told.cpu_s >= 0
+    own.reset()
+    assert own.usage == (0, 0, 0.0)
+    heartbeat.begin(Heartbeat(), LEAST_S)
+
+
+def test_a_process_looks_at_what_it_takes_now_and_then(monkeypatch: pytest.MonkeyPatch) -> None:
+    usage, looks = heartbeat.own_usage(), 0
+
+    def look() -> heartbeat.ProcessUsage:
+        nonlocal looks
+        looks += 1
+        return usage
+
+    monkeypatch.setattr(heartbeat, "own_usage", look)
+    heartbeat.begin(Heartbeat(), LEAST_S)
+    for _ in range(100):
+        heartbeat.beat_and_tell()
+    assert looks == 1

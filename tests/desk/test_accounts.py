@@ -81,7 +81,7 @@ def test_what_is_said_of_an_account_is_tried_done_and_taken_back(
     done = site.ask(f"account.{name}", **asked)
     assert standing(site, of) != before
     undo = done["undo"]
-    site.ask(undo["act"], **{"reason": "a mistake", **undo["arguments"]})
+    site.ask(undo["call"], **{"reason": "a mistake", **undo["asked"]})
     assert standing(site, of) == before
 
 
@@ -89,8 +89,8 @@ def test_a_ban_over_a_limit_goes_back_to_the_limit(site: SpokenSite) -> None:
     of = account(site)
     site.ask("account.limit", name=of, until=WHEN, reason="first")
     undo = site.ask("account.ban", name=of, reason="second")["undo"]
-    assert undo["act"] == "account.limit"
-    site.ask(undo["act"], **undo["arguments"])
+    assert undo["call"] == "account.limit"
+    site.ask(undo["call"], **undo["asked"])
     block = site.ask("account.show", name=of)["standing"]["account"]["block"]
     assert (block["state"], block["why"], block["until"]) == ("limited", "first", WHEN)
 

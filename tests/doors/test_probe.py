@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from oborona import secret
-from oborona.cli.gtube import GtubeOutcome, prove
 from oborona.config import UnixAddress, parse_address
 from oborona.counters.memory import MemoryCounters
+from oborona.desk.gtube import GtubeOutcome, prove
 from oborona.doors.probe import FRESH_S, MACRO, TOLD, is_probe, probe_value
 from oborona.doors.reply import ReplyAction
 from oborona.session.verdict_metrics import VERDICTS

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from oborona.cli.outgoing.hold_queue import EximHoldQueue, HoldDecision
+from oborona.desk.outgoing.hold_queue import EximHoldQueue, HoldDecision
 from tests.exim.site import VARIANTS, Site, letter
 from tests.peers.dns import Zones
 from tests.peers.exim import Exim, available

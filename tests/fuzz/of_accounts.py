@@ -12,7 +12,7 @@ from oborona.accounts.import_lines import WrongAccount, parse_account_line
 from oborona.accounts.rating.facts import is_disposable, phone_country
 from oborona.accounts.store.accounts import check_reason
 from oborona.accounts.store.rows import DeedKind
-from oborona.cli.outgoing.queue_listing import (
+from oborona.desk.outgoing.queue_listing import (
     EXIM_ID,
     POSTFIX_ID,
     exim_listing,

@@ -52,9 +52,10 @@ MAY_IMPORT = {
     "people": set[str](),
     # opens no store and holds no secret: who takes it over has what its signed-in people have
     "console": {"people", "config", "doors", "reputation", "telemetry"},
-    "desk": PURE_ROOMS - {"authentication"}
+    "desk": PURE_ROOMS
     | {"audit", "people", "config", "policy", "session", "stores", "eventlog", "daemon"}
-    | {"telemetry", "doors", "toml", "journal", "feedback", "recheck", "accounts"},
+    | {"telemetry", "doors", "toml", "journal", "feedback", "recheck", "accounts"}
+    | {"milter", "resolver"},
     "daemon": {
         "audit",
         "people",
@@ -69,7 +70,7 @@ MAY_IMPORT = {
     }
     | {"toml", "resolver", "journal", "feedback", "recheck", "stores", "doors", "milter"}
     | {"session", "eventlog"},
-    "cli": PURE_ROOMS
+    "cli": PURE_ROOMS - {"authentication"}
     | {"toml", "policy", "config", "telemetry", "resolver", "journal", "feedback", "recheck"}
     | {"stores", "doors", "milter", "session", "daemon", "counter_load", "accounts"}
     | {"eventlog", "desk", "audit", "people", "console"},

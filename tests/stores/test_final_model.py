@@ -17,9 +17,9 @@ import pytest
 
 from oborona import state_files
 from oborona.cli.context import CliContext
-from oborona.cli.doctor.model import final
-from oborona.cli.doctor.report import CheckState
 from oborona.counters.memory import MemoryCounters
+from oborona.desk.doctor.model import final
+from oborona.desk.doctor.report import CheckState
 from oborona.message.shingles import Hasher
 from oborona.metrics import MetricsSnapshot
 from oborona.policy.counts import MessageCounts

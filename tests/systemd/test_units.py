@@ -283,6 +283,8 @@ def folder() -> Iterator[Path]:
         ("oborona-reader", "reader"),
         ("oborona-trainer", "trainer"),
         ("oborona-intake", "intake"),
+        ("oborona-desk", "desk"),
+        ("oborona-console", "console"),
     ],
 )
 def test_the_service_runs_reloads_and_stops_within_its_unit(
@@ -300,6 +302,9 @@ def test_the_service_runs_reloads_and_stops_within_its_unit(
             f"--set=doors.milter.listen=unix:{folder}/milter.sock",
             "--set=worker.processes=1",
             f"--set=intake.listen=unix:{folder}/feedback.sock",
+            "--set=console.enabled=true",
+            f"--set=console.listen=unix:{folder}/pages.sock",
+            f"--set=console.desk=unix:{folder}/desk.sock",
         ]
         with subprocess.Popen(
             [

@@ -11,6 +11,7 @@ from typing import Any, Final
 import pytest
 
 RULES: Final = Path(__file__).resolve().parents[2] / "etc/prometheus/oborona.rules"
+RUNBOOK: Final = RULES.parents[2] / "docs/operate/alerts.md"
 ALERTS: Final = tuple(re.findall(r"- alert: (\w+)", RULES.read_text()))
 MINUTES: Final = 180
 DAY: Final = 1500  # minutes, and some: what is compared with an average day needs one
@@ -21,6 +22,8 @@ Series = dict[str, str]
 BUSY_TRAFFIC = 'oborona_verdicts_total{stage="connect",action="reject"}'
 SIGNATURE_HITS = 'oborona_signature_hits_total{flag="spam",mode="live"}'
 FLOOD = f"0+60x{DAY - 30} {60 * (DAY - 30)}+6000x30"
+SCANS = 'oborona_stage_seconds_count{door="milter",stage="content"}'
+SLOW_BUCKET = 'oborona_stage_seconds_bucket{door="milter",stage="content",le="3.0"}'
 
 FIRES: Final[dict[str, Series]] = {
     "OboronaProcessHung": {'oborona_process_hung_total{process="worker"}': "0x120 1x60"},
@@ -61,6 +64,23 @@ FIRES: Final[dict[str, Series]] = {
         'oborona_eventlog_delay_seconds{log="clicks"}': f"0+60x{MINUTES}",
     },
     "OboronaEventLogSetAside": {'oborona_eventlog_set_aside{log="clicks"}': "0x160 1x20"},
+    "OboronaDown": {"up": ON},
+    "OboronaProcessAway": {'oborona_process_serves{process="keeper"}': OFF},
+    "OboronaScansSlow": {SLOW_BUCKET: GROWS, SCANS: f"0+64x{MINUTES}"},
+    "OboronaPolicyLateWorkers": {"oborona_policy_late_workers": ON},
+    "OboronaLateWaits": {"oborona_late_age_seconds": f"700x{MINUTES}"},
+    "OboronaPersonsStale": {"oborona_persons_stale": ON},
+    "OboronaAccountsStale": {"oborona_accounts_stale": ON},
+    "OboronaRecheckPaused": {"oborona_recheck_paused": f"0x{MINUTES - 1} 1"},
+    "OboronaRecheckStuck": {"oborona_recheck_stuck": ON},
+    "OboronaEventsTrouble": {"oborona_events_trouble": ON},
+    "OboronaEventsWait": {"oborona_events_age_seconds": f"0+60x{MINUTES}"},
+    "OboronaCountersBehind": {"oborona_counters_behind_seconds": f"90x{MINUTES}"},
+    "OboronaJournalBehind": {'oborona_journal_behind_seconds{follower="index"}': f"0+60x{MINUTES}"},
+    "OboronaDiskFills": {"oborona_state_free_bytes": f"9e9-2e7x{MINUTES}"},
+    "OboronaFinalTrainingFailed": {"oborona_final_training_failed": ON},
+    "OboronaFlowsTrouble": {"oborona_flows_trouble": ON},
+    "OboronaOwnListed": {'oborona_own_listed{list="ZEN"}': f"2x{MINUTES}"},
 }
 """What makes each alert fire at the end of three hours."""
 CALM: Final[Series] = {
@@ -99,6 +119,23 @@ CALM: Final[Series] = {
     'oborona_eventlog_waiting_tables{log="clicks"}': "0 3 0 2 0x176",
     'oborona_eventlog_delay_seconds{log="clicks"}': f"20x{MINUTES}",
     'oborona_eventlog_set_aside{log="clicks"}': STANDS,
+    'oborona_process_serves{process="keeper"}': f"0x3 1x{MINUTES - 3}",
+    SLOW_BUCKET: GROWS,
+    SCANS: f"0+62x{MINUTES}",
+    "oborona_policy_late_workers": f"0x90 1x5 0x{MINUTES - 95}",
+    "oborona_late_age_seconds": f"70x{MINUTES}",
+    "oborona_persons_stale": OFF,
+    "oborona_accounts_stale": OFF,
+    "oborona_recheck_paused": OFF,
+    "oborona_recheck_stuck": OFF,
+    "oborona_events_trouble": OFF,
+    "oborona_events_age_seconds": f"40x{MINUTES}",
+    "oborona_counters_behind_seconds": f"0.3x{MINUTES}",
+    'oborona_journal_behind_seconds{follower="search"}': f"0 5 0 200 0x{MINUTES - 4}",
+    "oborona_state_free_bytes": f"9e10-1e6x{MINUTES}",
+    "oborona_final_training_failed": OFF,
+    "oborona_flows_trouble": OFF,
+    'oborona_own_listed{list="ZEN"}': OFF,
 }
 """A site on which nothing is wrong."""
 
@@ -137,6 +174,16 @@ def test_each_alert_has_a_severity_and_a_case() -> None:
     assert len(severities) == len(ALERTS)
     assert set(severities) == {"critical", "warning"}
     assert FIRES.keys() == set(ALERTS)
+
+
+def test_each_alert_has_its_section_of_what_to_do() -> None:
+    links = re.findall(r'runbook_url: "docs/operate/alerts\.md#(\w+)"', RULES.read_text())
+    assert links == [alert.lower() for alert in ALERTS]
+    sections = re.split(r"^## ", RUNBOOK.read_text(), flags=re.MULTILINE)[1:]
+    told = {head: text for head, _, text in (section.partition("\n") for section in sections)}
+    assert [name for name in told if name.startswith("Oborona")] == sorted(ALERTS)
+    for alert in ALERTS:
+        assert len(told[alert].split()) >= 20, f"{alert}: what is one to do?"
 
 
 @pytest.mark.parametrize("alert", ALERTS)

@@ -78,24 +78,35 @@ def test_a_function_is_asked_at_each_snapshot_and_tells_all_values(
 def test_an_observation_is_in_the_first_step_that_is_not_below_it(
     registry: MetricRegistry, value: float, step: int
 ) -> None:
-    seconds = Histogram("seconds", "Of scans.", (0.001, 0.01), registry)
+    seconds = Histogram("seconds", "Of scans.", (), (0.001, 0.01), registry)
     seconds.observe(value)
     counts = [0, 0, 0]
     counts[step] = 1
-    assert (seconds.counts, seconds.sum) == (counts, value)
+    assert registry.snapshot().histograms == {"seconds": [((), counts, value)]}
 
 
 def test_a_histogram_is_read_with_its_sum(registry: MetricRegistry) -> None:
-    seconds = Histogram("seconds", "Of scans.", (0.001, 0.01), registry)
+    seconds = Histogram("seconds", "Of scans.", (), (0.001, 0.01), registry)
     for value in (0.0, 0.5, 99.0):
         seconds.observe(value)
-    assert read_back(registry).histograms == {"seconds": ([1, 0, 2], 99.5)}
+    assert read_back(registry).histograms == {"seconds": [((), [1, 0, 2], 99.5)]}
+
+
+def test_a_histogram_has_a_series_for_each_combination_of_labels(registry: MetricRegistry) -> None:
+    seconds = Histogram("seconds", "Of stages.", ("door", "stage"), (1.0,), registry)
+    assert read_back(registry).histograms == {}
+    seconds.observe(2.0, "milter", "content")
+    seconds.observe(0.5, "http", "content")
+    seconds.observe(0.25, "milter", "content")
+    assert read_back(registry).histograms == {
+        "seconds": [(("http", "content"), [1, 0], 0.5), (("milter", "content"), [1, 1], 2.25)]
+    }
 
 
 def test_a_forked_process_begins_at_zero(registry: MetricRegistry) -> None:
     counter = Counter("counter", "", ("label",), registry)
     gauge = Gauge("gauge", "", (), registry)
-    seconds = Histogram("seconds", "", (1.0,), registry)
+    seconds = Histogram("seconds", "", (), (1.0,), registry)
     fresh = registry.snapshot()
     counter.inc("a")
     gauge.set_function(lambda: {(): 5})

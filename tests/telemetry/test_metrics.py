@@ -17,12 +17,13 @@ from prometheus_client.parser import text_string_to_metric_families
 from oborona.accounts import followed_accounts
 from oborona.accounts.limits import report as limit_report
 from oborona.daemon import listeners as entrances
-from oborona.daemon import supervised_process, worker
+from oborona.daemon import metric_collection, store_figures, supervised_process, worker
 from oborona.daemon.alarm import alarm
 from oborona.daemon.flows import follower as flows
 from oborona.daemon.intake import event_sink as intake_desk
 from oborona.daemon.intake import service as intake
 from oborona.daemon.keeper import account_actions, address_watch, flow_limit_watch, recheck
+from oborona.daemon.keeper import journal as keeping
 from oborona.daemon.metric_catalogue import described_metrics
 from oborona.daemon.publisher import reporter as policy
 from oborona.daemon.reader import connection, late_reader
@@ -52,7 +53,7 @@ from oborona.stores import content_model, final_model
 from oborona.stores.persons import follower as persons
 from oborona.stores.pins import follower as pins
 from oborona.stores.signatures import follower as signatures
-from oborona.telemetry.metrics import exposition
+from oborona.telemetry.metrics import NOTHING, exposition
 from oborona.telemetry.status import (
     EventLogStatus,
     FlowStatus,
@@ -70,6 +71,15 @@ EXPOSITION = Path(__file__).with_name("exposition")
 STORES = {
     "journal.db": StoreBirthRecord(mark="ab", since=0.0, lost="was gone", lost_at=1.8e9, off="")
 }
+SITE = MetricsSnapshot(
+    values={
+        store_figures.BYTES.name: [(("journal.db",), 4096), (("index",), 8192)],
+        store_figures.FREE.name: [((), 1 << 34)],
+        store_figures.COUNTERS_BEHIND.name: [((), 0.5)],
+        store_figures.COUNTERS_WAITING.name: [((), 300)],
+        metric_collection.BUILD.name: [(("1.2.3", "3.11.2"), 1)],
+    }
+)
 EVERY = {one.name: one for told in described_metrics().values() for one in told}
 
 
@@ -107,6 +117,9 @@ def count_service() -> None:
         supervised_process.STARTS.inc(name, by=starts)
         supervised_process.DEATHS.inc(name, by=deaths)
         supervised_process.HUNG.inc(name, by=hung)
+    supervised_process.MEMORY.replace({("worker-0",): 120_000_000, ("keeper",): 60_000_000})
+    supervised_process.FILES.replace({("worker-0",): 40, ("keeper",): 12})
+    supervised_process.CPU.replace({("worker-0",): 12.5, ("keeper",): 0.25})
 
 
 def count_policy() -> None:
@@ -131,6 +144,7 @@ def count_trainer() -> None:
     trainer.FINAL_RESULT.replace({("better",): 1})
     event_processor.DECIDED.inc("complaint", "sieve", "believed", by=7)
     believing.WAITING.set(2)
+    believing.AGE.set(7.5)
     believing.TROUBLE.set(1)
 
 
@@ -158,6 +172,7 @@ def count_recheck() -> None:
     address_watch.LISTED.set_function(lambda: {("SPAMHAUS_ZEN",): 2})
     address_watch.WATCHED.set_function(lambda: {(): 1024})
     flow_limit_watch.PASSED.inc("FLOW_STREAMS", "shadow", by=4)
+    keeping.BEHIND.set_function(lambda: {("index",): 0.0, ("search",): 12.5})
 
 
 def count_reader() -> None:
@@ -198,6 +213,7 @@ def count_worker(number: int, *, healthy: bool) -> None:
     worker.POLICY.set(1, "abc")
     verdict_metrics.VERDICTS.inc("connect", "reject", by=2)
     verdict_metrics.VERDICTS.inc("content", "accept", by=5 + number)
+    verdict_metrics.REFUSED.inc("connect", "ZEN", by=2)
     verdict_metrics.OUTGOING.inc("hold", by=1 + number)
     limit_report.LIMITS.inc("HOURLY", "hold", "shadow", by=3 + number)
     bounces.BOUNCES.inc("unknown user", by=2 + number)
@@ -212,6 +228,7 @@ def count_worker(number: int, *, healthy: bool) -> None:
     late_reader.LATE.inc("found", by=3)
     late_reader.LATE.inc("dropped")
     late_reader.WAITING.set(2)
+    late_reader.AGE.set(3.25)
     signatures.SIGNATURES.replace({("live",): 40, ("shadow",): 2, ("expired",): 1, ("broken",): 0})
     signatures.HITS.inc("spam", "live", by=5)
     signatures.HITS.inc("ham", "shadow")
@@ -236,6 +253,9 @@ def count_worker(number: int, *, healthy: bool) -> None:
     verdict_metrics.WOULD.inc("accept", "spam")
     for took_s in (1.5 / 1024, 1.5 / 1024, 1.5 / 1024, 4 / 1024, 31.5 - 8.5 / 1024):
         verdict_metrics.SCAN_SECONDS.observe(took_s)
+    verdict_metrics.STAGE_SECONDS.observe(0.0015, "milter", "connect")
+    verdict_metrics.STAGE_SECONDS.observe(0.5, "milter", "content")
+    verdict_metrics.STAGE_SECONDS.observe(60.0, "http", "content")
     engine.IS_AWAY.set(1, "rspamd")
     engine.QUESTIONS.inc("rspamd", "answered", by=7)
     engine.QUESTIONS.inc("rspamd", "timeout", by=5)
@@ -261,9 +281,20 @@ def families(
     services: Sequence[ServiceStatus] = (),
     flow_status: FlowStatus | None = None,
     log_status: EventLogStatus | None = None,
+    site: MetricsSnapshot = NOTHING,
 ) -> dict[str, Metric]:
     said = exposition(
-        statuses, reader, policy, trainer, intake, second, stores, services, flow_status, log_status
+        statuses,
+        reader,
+        policy,
+        trainer,
+        intake,
+        second,
+        stores,
+        services,
+        flow_status,
+        log_status,
+        site,
     ).decode()
     return {one.name: one for one in text_string_to_metric_families(said)}
 
@@ -420,12 +451,28 @@ def test_a_supervisor_says_how_its_processes_are() -> None:
         ("oborona_process_deaths_total", "keeper"): 0,
         ("oborona_process_hung_total", "worker-0"): 1,
         ("oborona_process_hung_total", "keeper"): 0,
+        ("oborona_process_memory_bytes", "worker-0"): 120_000_000,
+        ("oborona_process_memory_bytes", "keeper"): 60_000_000,
+        ("oborona_process_open_files", "worker-0"): 40,
+        ("oborona_process_open_files", "keeper"): 12,
+        ("oborona_process_cpu_seconds_total", "worker-0"): 12.5,
+        ("oborona_process_cpu_seconds_total", "keeper"): 0.25,
     }
 
 
 def test_every_metric_has_its_kind_help_labels_and_a_sample() -> None:
     read = families(
-        [status(3)], READER, POLICY, TRAINER, INTAKE, SECOND, STORES, [SERVICE], FLOWS, EVENT_LOGS
+        [status(3)],
+        READER,
+        POLICY,
+        TRAINER,
+        INTAKE,
+        SECOND,
+        STORES,
+        [SERVICE],
+        FLOWS,
+        EVENT_LOGS,
+        SITE,
     )
     assert list(read) == list(EVERY), "in this order"
     for name, one in EVERY.items():
@@ -450,7 +497,9 @@ def test_every_metric_is_declared_once_at_the_top_of_a_module() -> None:
 def test_a_histogram_of_a_version_with_other_steps_is_left_out() -> None:
     older = msgspec.structs.replace(
         status(0),
-        metrics=MetricsSnapshot(histograms={verdict_metrics.SCAN_SECONDS.name: ([1, 2], 0.5)}),
+        metrics=MetricsSnapshot(
+            histograms={verdict_metrics.SCAN_SECONDS.name: [((), [1, 2], 0.5)]}
+        ),
     )
     assert not families([older])["oborona_scan_seconds"].samples
 
@@ -460,7 +509,7 @@ def test_the_whole_text_is_what_it_was() -> None:
     stores = STORES | {"personal.db": StoreBirthRecord(mark="cd", since=0.0, off="is damaged")}
     workers = [status(0), status(1, healthy=False), status(10)]
     text = exposition(
-        workers, READER, POLICY, TRAINER, INTAKE, SECOND, stores, [SERVICE], FLOWS, EVENT_LOGS
+        workers, READER, POLICY, TRAINER, INTAKE, SECOND, stores, [SERVICE], FLOWS, EVENT_LOGS, SITE
     )
     assert text.decode() == (EXPOSITION / "all.prom").read_text()
     assert exposition([]).decode() == (EXPOSITION / "none.prom").read_text()
@@ -551,6 +600,7 @@ VALUES = {
     "mode": set(RuleMode),
     "state": set(LabelState),
     "kind": set(LabelKind),
+    "le": {str(step) for step in verdict_metrics.STAGE_SECONDS.steps},
 }
 
 
@@ -562,6 +612,11 @@ def test_alerts_that_ship_name_what_there_is(alert: dict[str, object]) -> None:
     labels = {
         f"{one.name}_total" if one.kind == "counter" else one.name: set(one.labels)
         for one in EVERY.values()
+    } | {
+        f"{one.name}{part}": {*one.labels, "le"}
+        for one in EVERY.values()
+        if one.kind == "histogram"
+        for part in ("_bucket", "_count", "_sum")
     }
     expression = str(alert["expr"])
     named = SELECTOR.findall(expression)

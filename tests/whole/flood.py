@@ -23,7 +23,7 @@ from aiosmtpd.controller import Controller
 from aiosmtpd.lmtp import LMTP
 from aiosmtpd.smtp import SMTP, Envelope, Session
 
-from oborona.cli.postfix.change import OPTIONS
+from oborona.desk.postfix.change import OPTIONS
 from tests.peers.oborona import Oborona
 from tests.peers.ports import free_port
 from tests.peers.postfix import Postfix

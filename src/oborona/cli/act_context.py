@@ -13,6 +13,7 @@ from typing import Any
 import click
 
 from oborona.cli.command_kinds import KINDS, ActCommand
+from oborona.cli.usage import usage_errors
 
 
 class ActContext(click.Context):
@@ -20,12 +21,15 @@ class ActContext(click.Context):
 
     def invoke(self, callback: Callable[..., Any], /, *args: Any, **values: Any) -> Any:
         """Run the command, with its rows if it is an act; other functions as they are."""
-        act = self._act() if callback is self.command.callback else None
-        if act is None:
+        if callback is not self.command.callback:
             return super().invoke(callback, *args, **values)
+        act = self._act()
+        if act is None:
+            with usage_errors(self):
+                return super().invoke(callback, *args, **values)
         from oborona.cli.act_rows import act_rows  # noqa: PLC0415 - for acts alone
 
-        with act_rows(self, act):
+        with act_rows(self, act), usage_errors(self):
             return super().invoke(callback, *args, **values)
 
     def _act(self) -> ActCommand | None:

@@ -25,8 +25,8 @@ from oborona.audit.texts import arguments_json, cut_text, cut_values
 from oborona.cli.command_kinds import ActCommand
 from oborona.cli.context import CliContext
 from oborona.cli.exit_status import line_of, status_of
-from oborona.cli.owner import as_owner_of
 from oborona.cli.terminal_person import terminal_person
+from oborona.desk.owner import as_owner_of
 from oborona.errors import ConfigError, OboronaError, StoreError
 
 WAY: Final = "terminal"

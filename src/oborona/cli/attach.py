@@ -13,11 +13,11 @@ import click
 
 from oborona import secret
 from oborona.cli.context import CliContext, pass_cli_context
-from oborona.cli.exim import what_to_add
 from oborona.cli.free_lists.offer import answers_of, offer_lists
-from oborona.cli.gtube import GtubeOutcome, prove
 from oborona.cli.output import echo
-from oborona.cli.postfix.change import (
+from oborona.desk.exim import what_to_add
+from oborona.desk.gtube import GtubeOutcome, prove
+from oborona.desk.postfix.change import (
     MainChange,
     RefusedError,
     attach_change,
@@ -28,9 +28,9 @@ from oborona.cli.postfix.change import (
     repair_advice,
     running,
 )
-from oborona.cli.postfix.instance import PostfixError, PostfixInstance
-from oborona.cli.postfix.reach import UnreachableError, reach, word_for
-from oborona.cli.programs import program
+from oborona.desk.postfix.instance import PostfixError, PostfixInstance
+from oborona.desk.postfix.reach import UnreachableError, reach, word_for
+from oborona.desk.programs import program
 from oborona.errors import ConfigError, StoreError
 from oborona.policy.free_lists import MAX_MESSAGES
 

@@ -15,9 +15,9 @@ from oborona.audit.site_key import audit_key
 from oborona.audit.store import ChainEnd
 from oborona.cli.context import CliContext, pass_cli_context
 from oborona.cli.output import echo, echo_json
-from oborona.cli.owner import as_owner_of
-from oborona.cli.state_folder import require_state
 from oborona.cli.terminal import plain
+from oborona.desk.owner import as_owner_of
+from oborona.desk.state_folder import require_state
 from oborona.journal.query import BadQuery, parse_moment
 
 LIMIT: Final = 50

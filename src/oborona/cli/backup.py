@@ -9,10 +9,10 @@ import click
 
 from oborona.cli.context import CliContext, pass_cli_context
 from oborona.cli.output import echo
-from oborona.cli.owner import as_owner_of
 from oborona.daemon.backup.creation import create_backup
 from oborona.daemon.backup.disk import octets_below
 from oborona.daemon.backup.restore import restore_backup
+from oborona.desk.owner import as_owner_of
 
 
 @click.command()

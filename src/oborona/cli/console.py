@@ -1,5 +1,5 @@
-"""`oborona desk` and `oborona console`: pages for people, and what answers them; each by itself, or
-beside the other processes of `oborona serve`.
+"""`oborona console`: pages for people, of what the desk answers; by itself, or beside the other
+processes of `oborona serve`.
 """
 
 from __future__ import annotations
@@ -14,14 +14,13 @@ import click
 
 from oborona import state_files
 from oborona.cli.context import CliContext, pass_cli_context
+from oborona.cli.desk import require_console, tell_nobody
 from oborona.cli.terminal_person import terminal_person
 from oborona.config import InetAddress
 from oborona.console.service import serve_console
 from oborona.daemon import sockets
+from oborona.daemon.beside import BesideProcess, run_beside
 from oborona.daemon.confinement.kinds import ProcessKind
-from oborona.daemon.serve import BesideProcess, run_beside
-from oborona.daemon.state import prepare_state
-from oborona.desk.process import desk_path, desk_process
 from oborona.errors import ConfigError
 from oborona.people.link_book import PATH, LinkBook
 from oborona.people.person import Person
@@ -33,29 +32,14 @@ FIRST: Final = "admin"
 
 @click.command()
 @pass_cli_context
-def desk(context: CliContext) -> None:
-    """Run the desk alone: it reads and changes stores for pages and programs that may."""
-    _require(context)
-    prepare_state(context.state)
-    click.get_current_context().exit(run_beside(context.loaded, [_desk(context)], _nothing))
-
-
-@click.command()
-@pass_cli_context
 def console(context: CliContext) -> None:
     """Run the console alone: pages of what the desk answers; it opens no store."""
-    _require(context)
+    require_console(context)
     if not context.loaded.settings.console.listen:
         raise ConfigError("console.listen is empty: there is nothing to run")
-    click.get_current_context().exit(run_beside(context.loaded, [_console(context)], _nothing))
-
-
-def console_processes(context: CliContext) -> list[BesideProcess]:
-    """Return the desk and the console, as the settings want them beside the daemon."""
-    settings = context.loaded.settings.console
-    if not settings.enabled:
-        return []
-    return [_desk(context), *([_console(context)] if settings.listen else [])]
+    click.get_current_context().exit(
+        run_beside(context.loaded, [console_process(context)], tell_nobody)
+    )
 
 
 def console_words(context: CliContext) -> list[str]:
@@ -89,18 +73,10 @@ def console_url(context: CliContext) -> str:
     return f"http://{host}:{settings.address.port}"
 
 
-def _require(context: CliContext) -> None:
-    if not context.loaded.settings.console.enabled:
-        raise ConfigError("console.enabled is false: there is nothing to run")
-
-
-def _desk(context: CliContext) -> BesideProcess:
-    return desk_process(context.source, context.loaded.settings, context.state)
-
-
-def _console(context: CliContext) -> BesideProcess:
+def console_process(context: CliContext) -> BesideProcess:
+    """Return the console as a process among the daemon's."""
     settings = context.loaded.settings
-    path = desk_path(settings, context.state)
+    path = settings.console.desk_path(context.state)
 
     def listen(listening: ExitStack) -> tuple[socket.socket, ...]:
         door = settings.console
@@ -127,7 +103,3 @@ def _first(by: str) -> Person:
         made_by=by,
         now=time.time(),
     )
-
-
-def _nothing() -> None:
-    """Nobody waits for a word."""

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Final
 
 import click
 
-from oborona.cli.owner import as_owner_of
 from oborona.desk.configured_site import SiteSource
 from oborona.desk.site import Site
 
@@ -42,10 +40,6 @@ class CliContext(Site):
         # without settings a site's rules are looked for where they would be with them
         beside = SYSTEM if config is None and file is SHIPPED else None
         super().__init__(SiteSource(file, overrides, beside), _print_notice)
-
-    def as_owner(self) -> AbstractContextManager[None]:
-        """Go on within as the owner of the state folder, where root gave the command."""
-        return as_owner_of(self.state)
 
 
 def _print_notice(text: str) -> None:

@@ -30,10 +30,61 @@ from oborona.policy.person_facts import PERSON_FACTS, person_families
 from oborona.policy.pictures import FINDINGS as OF_PICTURES
 from oborona.policy.scripts.scripts import FINDINGS as OF_SCRIPTS
 from oborona.policy.shipped_files import MANIFEST
-from oborona.telemetry import metrics as exposed
+from oborona.telemetry.dashboard import dashboard_json
+from oborona.telemetry.metric_table import TABLE, MetricDescription
 from oborona.types import Metric, RuleWindow, Stage
 
 ROOT: Final = Path(__file__).resolve().parents[3]
+MONITORING: Final = (
+    "# Monitoring",
+    "",
+    "Written from the code by `make docs`. Have Oborona serve its metrics, in `oborona.toml`, and",
+    "restart it:",
+    "",
+    "    [metrics]",
+    '    listen = "inet:127.0.0.1:9890"',
+    "",
+    "and a Prometheus on this machine read them, in `prometheus.yml`:",
+    "",
+    "    rule_files:",
+    "      - oborona.rules",
+    "    scrape_configs:",
+    "      - job_name: oborona",
+    "        scrape_interval: 15s",
+    "        static_configs:",
+    '          - targets: ["127.0.0.1:9890"]',
+    "",
+    "`oborona.rules` is `etc/prometheus/oborona.rules`, copied beside `prometheus.yml`.",
+    "What to do about each is in [alerts](alerts.md), which its `runbook_url` names; where these pages",
+    "are on a server of yours, put it in front:",
+    "",
+    "    sed -i 's|\"docs/operate|\"https://wiki.example.org/oborona/operate|' oborona.rules",
+    "",
+    "`etc/grafana/oborona.json` is a dashboard: in Grafana, *Dashboards*, *New*, *Import*. Set the data",
+    "source's *Scrape interval* to that of the job.",
+    "",
+    "**A Prometheus on another machine** needs a token: `listen` on an address of this one, and",
+    "",
+    '    token_file = "/etc/oborona/metrics.tokens"        # [metrics]; lines of 16 characters and more',
+    "",
+    "    authorization:                                    # of the job",
+    "      credentials_file: oborona.token",
+    "",
+    "or `allowed`, with its address. It is HTTP without TLS: keep it within your network.",
+    "",
+    "**Without a Prometheus that reaches it**, `oborona metrics` prints the same for node_exporter's",
+    "textfile collector:",
+    "",
+    (
+        "    * * * * * oborona oborona metrics > /var/lib/node_exporter/oborona.prom.new "
+        "&& mv /var/lib/node_exporter/oborona.prom.new /var/lib/node_exporter/oborona.prom"
+    ),
+    "",
+    "GET /metrics is served by a process of its own, which reads files alone: whoever asks, however",
+    "often, takes no time from mail. Who accepts OpenMetrics gets that. Every process writes what it",
+    "knows every five seconds into `status/` of the state folder, the supervisors every ten.",
+    "",
+)
 
 
 def facts() -> str:
@@ -244,29 +295,14 @@ def _kind(fact: Fact | FactFamily) -> str:
     return f"{fact.kind.value}{', or none' if fact.optional else ''}"
 
 
-def monitoring(described: Mapping[str, Sequence[exposed.MetricDescription]]) -> str:
+def monitoring(described: Mapping[str, Sequence[MetricDescription]]) -> str:
     """Return docs/operate/monitoring.md.
 
     Args:
         described: the metrics of each process.
     """
     lines = [
-        "# Monitoring",
-        "",
-        (
-            "Written from the code by `make docs`. `oborona metrics` prints these in "
-            "Prometheus' text format; every worker writes what it knows"
-        ),
-        (
-            "every five seconds into `status/` of the state folder. With node_exporter's "
-            "textfile collector:"
-        ),
-        "",
-        (
-            "    * * * * * oborona oborona metrics > /var/lib/node_exporter/oborona.prom.new "
-            "&& mv /var/lib/node_exporter/oborona.prom.new /var/lib/node_exporter/oborona.prom"
-        ),
-        "",
+        *MONITORING,
         "| metric | kind | labels | |",
         "|---|---|---|---|",
         *(
@@ -277,8 +313,6 @@ def monitoring(described: Mapping[str, Sequence[exposed.MetricDescription]]) -> 
             for metrics in described.values()
             for metric in metrics
         ),
-        "",
-        "Ready alert rules: `etc/prometheus/oborona.rules`.",
         "",
     ]
     return "\n".join(lines)
@@ -298,8 +332,9 @@ def files() -> dict[Path, str]:
         ROOT / "docs/operate/monitoring.md": monitoring(metric_catalogue.described_metrics()),
         ROOT / "docs/mail-servers/openapi.json": openapi.document(),
         ROOT / "etc/policy.d.schema.json": schema_text(),
+        ROOT / "etc/grafana/oborona.json": dashboard_json(),
         command_index.FILE: command_index.document(),
-        ROOT / "src/oborona/telemetry" / exposed.TABLE.name: metric_catalogue.metrics_json(),
+        ROOT / "src/oborona/telemetry" / TABLE.name: metric_catalogue.metrics_json(),
         ROOT / FOLDER / MANIFEST: table(ROOT / FOLDER),
         **{ROOT / name: text() for name, text in document.FILES.items()},
     }

@@ -9,7 +9,8 @@ from typing import Final
 
 from oborona.cli.mailboxes import UnreadableMail
 from oborona.cli.output import OutputError
-from oborona.cli.programs import ProgramForbiddenError
+from oborona.desk.file_errors import UnreadableListError
+from oborona.desk.programs import ProgramForbiddenError
 from oborona.errors import (
     ConfigError,
     OboronaError,
@@ -23,6 +24,7 @@ from oborona.errors import (
 
 _STATUS: Final = (
     (UnreadableMail, os.EX_NOINPUT),
+    (UnreadableListError, os.EX_NOINPUT),
     (OutputError, os.EX_IOERR),
     (ConfigError, os.EX_CONFIG),
     (SocketError, os.EX_OSERR),
@@ -40,7 +42,7 @@ DEEP: Final = 10  # errors behind an error
 def status_of(error: OboronaError | OSError) -> int:
     """Return the exit status of an error."""
     if forbidden(error) and not isinstance(
-        error, UnreadableMail | OutputError | SocketError | ConfigError
+        error, UnreadableMail | UnreadableListError | OutputError | SocketError | ConfigError
     ):
         return os.EX_NOPERM
     return next((status for kind, status in _STATUS if isinstance(error, kind)), os.EX_IOERR)

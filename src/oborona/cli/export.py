@@ -9,9 +9,9 @@ import click
 
 from oborona.cli.context import CliContext, pass_cli_context
 from oborona.cli.output import echo
-from oborona.cli.owner import as_owner_of
 from oborona.daemon.exporter.exporter import TableExporter
 from oborona.daemon.exporter.files import ExportFiles, ExportTables
+from oborona.desk.owner import as_owner_of
 
 
 @click.command()

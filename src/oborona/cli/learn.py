@@ -15,12 +15,12 @@ from oborona.cli.context import CliContext, pass_cli_context
 from oborona.cli.label_store import wait, warn_without_trainer
 from oborona.cli.mailboxes import messages
 from oborona.cli.output import echo, echo_json
-from oborona.cli.owner import as_owner_of
 from oborona.cli.progress import progress
 from oborona.cli.terminal_person import terminal_caller
 from oborona.daemon.state import prepare_state
 from oborona.desk.labels.label_store import open_labels
 from oborona.desk.labels.lessons import AT_ONCE, Lesson, LessonReader, write_lessons
+from oborona.desk.owner import as_owner_of
 from oborona.feedback.label import LabelKind, LabelState
 
 _RESULTS: Final = {

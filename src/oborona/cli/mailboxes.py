@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from oborona.cli.owner import as_asker
+from oborona.desk.owner import as_asker
 from oborona.errors import OboronaError
 
 # A line that parts two messages of an mbox: "From ann@a.example Fri Nov 20 10:00:00 2026", after an

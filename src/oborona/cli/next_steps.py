@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Final
 
 from oborona.cli.context import CliContext
-from oborona.cli.gtube import GTUBE
-from oborona.cli.postfix.change import RefusedError, attach_change, entry_for
-from oborona.cli.postfix.instance import MILTERS, PostfixError, PostfixInstance
-from oborona.cli.programs import program
 from oborona.config import Settings
+from oborona.desk.gtube import GTUBE
+from oborona.desk.postfix.change import RefusedError, attach_change, entry_for
+from oborona.desk.postfix.instance import MILTERS, PostfixError, PostfixInstance
+from oborona.desk.programs import program
 
 POLICY_SERVICE: Final = "check_policy_service {{ {}, timeout=25s, default_action=DUNNO }}"
 

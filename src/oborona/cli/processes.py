@@ -13,10 +13,11 @@ import click
 from oborona.cli.context import CliContext, pass_cli_context
 from oborona.cli.next_steps import what_next
 from oborona.config import ListenSettings, UnixAddress
+from oborona.daemon.beside import BesideProcess
 from oborona.daemon.event_logs import check_event_logs
 from oborona.daemon.flows.process import check_flows
 from oborona.daemon.listeners import open_doors
-from oborona.daemon.serve import BesideProcess, ProcessRole, run
+from oborona.daemon.serve import ProcessRole, run
 from oborona.daemon.sockets import closed_folder
 from oborona.errors import ConfigError
 
@@ -31,12 +32,16 @@ def serve(context: CliContext) -> None:
     SIGHUP reads the policy again; so does every change of a policy file. A second SIGTERM stops at
     once.
     """
-    if not context.loaded.settings.console.enabled:
+    settings = context.loaded.settings.console
+    if not settings.enabled:
         _run(context, tuple(ProcessRole))
         return
-    from oborona.cli import console  # noqa: PLC0415 - pages and all asks, for who wants them
+    from oborona.cli import console, desk  # noqa: PLC0415 - for who wants them
 
-    _run(context, tuple(ProcessRole), console.console_processes(context), console.console_words)
+    beside = [desk.desk_beside(context)]
+    if settings.listen:
+        beside.append(console.console_process(context))
+    _run(context, tuple(ProcessRole), beside, console.console_words)
 
 
 @click.command()

@@ -1,27 +1,17 @@
-"""Shingles on the command line: TYPE:HASH, where TYPE is a name or number and HASH 16 hexadecimal
-digits.
-"""
+"""Shingles on the command line, and the service that their counters are of."""
 
 from __future__ import annotations
 
-import re
 from typing import Final
 
 import click
 
+from oborona.cli.usage import usage_errors
+from oborona.desk import shingle
 from oborona.message.shingles import ShingleType
 from oborona.types import CounterPrefix, Shingle
 
-_SHINGLE: Final = re.compile(r"([a-z_]+|\d{1,2})[:=/]([0-9a-f]{16})", re.IGNORECASE)
-
-
-def _bare(name: str) -> str:
-    return name.replace("_", "").lower()
-
-
-_TYPES: Final = {_bare(kind.name): kind for kind in ShingleType}
-
-of_service = click.option(
+of_service: Final = click.option(
     "--prefix",
     type=click.Choice([prefix.value for prefix in CounterPrefix]),
     default=CounterPrefix.IN.value,
@@ -34,36 +24,21 @@ of_service = click.option(
 """The option of the service a counter belongs to."""
 
 
-def shingle_of(text: str) -> Shingle | None:
-    """Return the shingle that a text names; None when it is not of that form.
-
-    Raises:
-        click.BadParameter: it is, and there is no such type.
-    """
-    match = _SHINGLE.fullmatch(text)
-    return Shingle(type_of(match[1]), int(match[2], 16)) if match is not None else None
-
-
+@usage_errors()
 def shingle_named(text: str) -> Shingle:
-    """Return the shingle that a text names.
+    """Return the shingle of an argument.
 
     Raises:
         click.BadParameter: it names none.
     """
-    shingle = shingle_of(text)
-    if shingle is None:
-        raise click.BadParameter(f"{text!r} is no TYPE:HASH")
-    return shingle
+    return shingle.shingle_named(text)
 
 
+@usage_errors()
 def type_of(text: str) -> ShingleType:
-    """Return the type of a name or number; `client_ip` and `ClientIp`, as rules spell it, are one.
+    """Return the type of an argument.
 
     Raises:
-        click.BadParameter: there is none; the text says which there are.
+        click.BadParameter: it names none.
     """
-    try:
-        return ShingleType(int(text)) if text.isdigit() else _TYPES[_bare(text)]
-    except (KeyError, ValueError):
-        names = ", ".join(kind.name.lower() for kind in ShingleType)
-        raise click.BadParameter(f"no type {text!r}; there are {names}") from None
+    return shingle.type_of(text)

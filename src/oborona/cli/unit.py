@@ -11,12 +11,12 @@ import click
 
 from oborona.cli.context import CliContext, pass_cli_context
 from oborona.cli.output import echo
-from oborona.cli.programs import run
 from oborona.config import parse_servers
 from oborona.config.access import open_listeners
 from oborona.config.address import UnixAddress
 from oborona.daemon import sockets
 from oborona.daemon.confinement.egress import egress_networks
+from oborona.desk.programs import run
 from oborona.resolver import system_servers
 
 

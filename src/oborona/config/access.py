@@ -19,6 +19,7 @@ from oborona.toml import TomlPlace
 _KEYS: Final = {
     "doors.http.listen": "keys_file",
     "intake.http_listen": "http_token_file",
+    "metrics.listen": "token_file",
 }  # settings that name who may ask in another way
 
 
@@ -42,7 +43,7 @@ class OpenListener(NamedTuple):
 
 
 def open_listeners(settings: Settings) -> Iterator[OpenListener]:
-    """Yield all listeners that are open: of the workers, the intake and the console."""
+    """Yield all listeners that are open: of workers, intake, console and metrics."""
     for name in settings.doors.__struct_fields__:
         door: DoorSettings = getattr(settings.doors, name)
         if door.listen:
@@ -52,6 +53,8 @@ def open_listeners(settings: Settings) -> Iterator[OpenListener]:
             yield _listener(f"intake.{key}", address, settings.intake)
     if settings.console.enabled and settings.console.listen:
         yield _listener("console.listen", settings.console.listen, settings.console)
+    if settings.metrics.listen:
+        yield _listener("metrics.listen", settings.metrics.listen, settings.metrics)
 
 
 def check_reach(

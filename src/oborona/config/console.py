@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated, Literal
 
 from msgspec import Meta
 
-from oborona.config.address import EXAMPLES, Address, parse_address
+from oborona import state_files
+from oborona.config.address import EXAMPLES, UnixAddress, parse_address
 from oborona.config.doors import ListenSettings, check_optional_address
+from oborona.errors import ConfigError
 
 
 class ConsoleSettings(ListenSettings, frozen=True, kw_only=True):
@@ -63,7 +66,18 @@ class ConsoleSettings(ListenSettings, frozen=True, kw_only=True):
         ),
     ] = "overlay"
 
-    @property
-    def desk_address(self) -> Address | None:
-        """`desk`, parsed; None = in the state folder."""
-        return parse_address(self.desk) if self.desk else None
+    def desk_path(self, state: Path) -> Path:
+        """Return the socket file of the desk.
+
+        Args:
+            state: the state folder.
+
+        Raises:
+            ConfigError: `desk` is a port: whoever reaches it may try tokens.
+        """
+        if not self.desk:
+            return state / state_files.DESK_SOCKET
+        address = parse_address(self.desk)
+        if not isinstance(address, UnixAddress):
+            raise ConfigError("console.desk: write a socket file: unix:PATH")
+        return Path(address.path)

@@ -32,6 +32,7 @@ from oborona.config.inspector import InspectorSettings
 from oborona.config.intake import IntakeSettings
 from oborona.config.learning import LearningSettings
 from oborona.config.mailboxes import MailboxSettings
+from oborona.config.metrics import MetricsSettings
 from oborona.config.personal import PersonalSettings
 from oborona.config.proxy import ProxySettings
 from oborona.config.reader import ReaderSettings
@@ -470,6 +471,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     console: ConsoleSettings = ConsoleSettings()
     confine: ConfinementSettings = ConfinementSettings()
     log: LogSettings = LogSettings()
+    metrics: MetricsSettings = MetricsSettings()
 
 
 GROUPS: Final[dict[str, type[msgspec.Struct]]] = {
@@ -504,4 +506,5 @@ SECTIONS: Final[dict[str, type[msgspec.Struct]]] = {
     "console": ConsoleSettings,
     "confine": ConfinementSettings,
     "log": LogSettings,
+    "metrics": MetricsSettings,
 }

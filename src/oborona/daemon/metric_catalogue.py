@@ -15,12 +15,24 @@ import msgspec
 
 from oborona.accounts import followed_accounts
 from oborona.accounts.limits import report as limit_report
-from oborona.daemon import listeners, supervised_process, worker
+from oborona.daemon import (
+    listeners,
+    metric_collection,
+    store_figures,
+    supervised_process,
+    worker,
+)
 from oborona.daemon.alarm import alarm
 from oborona.daemon.flows import follower as flows
 from oborona.daemon.intake import event_sink
 from oborona.daemon.intake import service as intake
-from oborona.daemon.keeper import account_actions, address_watch, flow_limit_watch, recheck
+from oborona.daemon.keeper import (
+    account_actions,
+    address_watch,
+    flow_limit_watch,
+    journal,
+    recheck,
+)
 from oborona.daemon.publisher import reporter as policy
 from oborona.daemon.reader import connection, late_reader, picture_queue
 from oborona.daemon.reader import pool as reader_pool
@@ -44,11 +56,12 @@ from oborona.stores.persons import follower as persons
 from oborona.stores.pins import follower as pins
 from oborona.stores.signatures import follower as signatures
 from oborona.telemetry import metrics
-from oborona.telemetry.metrics import MetricDescription
+from oborona.telemetry.metric_table import MetricDescription
 
 OF_WORKER: Final = (
     worker.UP,
     verdict_metrics.VERDICTS,
+    verdict_metrics.REFUSED,
     verdict_metrics.OUTGOING,
     limit_report.LIMITS,
     bounces.BOUNCES,
@@ -59,6 +72,7 @@ OF_WORKER: Final = (
     verdict_metrics.RULE_HITS,
     verdict_metrics.WOULD,
     verdict_metrics.SCAN_SECONDS,
+    verdict_metrics.STAGE_SECONDS,
     worker.POLICY,
     verdict_metrics.AUTHENTICATION,
     stats.DNS,
@@ -72,6 +86,7 @@ OF_WORKER: Final = (
     connection.PICTURES,
     late_reader.LATE,
     late_reader.WAITING,
+    late_reader.AGE,
     signatures.SIGNATURES,
     signatures.HITS,
     content_model.WRONG,
@@ -94,6 +109,9 @@ OF_SERVICE: Final = (
     supervised_process.STARTS,
     supervised_process.DEATHS,
     supervised_process.HUNG,
+    supervised_process.MEMORY,
+    supervised_process.FILES,
+    supervised_process.CPU,
 )
 OF_READER: Final = (
     reader.UP,
@@ -124,6 +142,7 @@ OF_TRAINER: Final = (
     trainer.FINAL_RESULT,
     event_processor.DECIDED,
     trainer_process.WAITING,
+    trainer_process.AGE,
     trainer_process.TROUBLE,
 )
 OF_INTAKE: Final = (intake.UP, event_sink.EVENTS, event_sink.REFUSED, event_sink.STUCK)
@@ -139,6 +158,7 @@ OF_RECHECK: Final = (
     address_watch.LISTED,
     address_watch.WATCHED,
     flow_limit_watch.PASSED,
+    journal.BEHIND,
 )
 OF_FLOWS: Final = (
     flows.UP,
@@ -174,11 +194,19 @@ CATALOGUE: Final[Mapping[str, Sequence[MetricFamily]]] = MappingProxyType(
         "flows": OF_FLOWS,
         "eventlog": OF_EVENT_LOGS,
         "store": (metrics.LOST, metrics.OFF),
+        "site": (
+            store_figures.BYTES,
+            store_figures.FREE,
+            store_figures.COUNTERS_BEHIND,
+            store_figures.COUNTERS_WAITING,
+            metric_collection.BUILD,
+        ),
     }
 )
 """By what tells them: a machine has one of each but workers and services.
 
-Of stores their records tell, which `oborona metrics` reads itself.
+Of stores their records and files tell, which are read by who prints them
+(`metric_collection`).
 """
 _LEAD: Final = MappingProxyType({"worker": ("worker",)})
 """Labels before a metric's own: which of the processes says so."""

@@ -23,12 +23,13 @@ from dataclasses import replace
 from enum import StrEnum
 from functools import partial
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final
 
 from oborona import lock, state_files
 from oborona.config import ListenSettings, LoadedSettings
 from oborona.config.load import DEFAULT
-from oborona.daemon import event_logs, last_trouble, sockets
+from oborona.daemon import event_logs, last_trouble, metrics_process, sockets
+from oborona.daemon.beside import BesideProcess, beside_job
 from oborona.daemon.confinement.kinds import ProcessKind
 from oborona.daemon.confinement.memory import keep_memory_private
 from oborona.daemon.exporter import process as exporter
@@ -45,13 +46,13 @@ from oborona.daemon.publisher.publisher import PolicyPublisher
 from oborona.daemon.reader import service as reader
 from oborona.daemon.site_name import site_name
 from oborona.daemon.state import prepare_state
-from oborona.daemon.supervised_process import SERVES, SupervisedProcess
+from oborona.daemon.supervised_process import CPU, FILES, MEMORY, SERVES, SupervisedProcess
 from oborona.daemon.supervisor import ProcessJob, Supervisor
 from oborona.daemon.suspects import DeathSuspects
 from oborona.daemon.trainer.trainer import trainer_main
 from oborona.daemon.worker import WorkerProcess
 from oborona.errors import ConfigError, OboronaError, StoreBusy, StoreError, StoreVersion
-from oborona.heartbeat import StopSignal
+from oborona.heartbeat import StopSignal, own_usage
 from oborona.ident import WORKERS
 from oborona.metrics import REGISTRY
 from oborona.policy.fact_table import SCHEMA
@@ -70,15 +71,6 @@ AS_ROOT: Final = (
 )
 
 log = logging.getLogger("oborona")
-
-
-class BesideProcess(NamedTuple):
-    """A process of a room that stands above this one, which is started with the others."""
-
-    name: str
-    kind: ProcessKind
-    listen: Callable[[ExitStack], tuple[socket.socket, ...]]  # opens what it listens on
-    run: Callable[[tuple[socket.socket, ...], Callable[[], None]], int]
 
 
 class ProcessRole(StrEnum):
@@ -241,6 +233,18 @@ def _run(
         if ProcessRole.KEEPER in roles:
             keeper = partial(run_keeper, loaded.settings, site_name(loaded), state, before)
             jobs.append(beside(name="keeper", run=keeper, kind=ProcessKind.KEEPER))
+            if loaded.settings.metrics.listen:
+                asked_at = metrics_process.listen(loaded.settings.metrics, listening)
+                tell = partial(metrics_process.serve, loaded.settings.metrics, state, asked_at)
+                jobs.append(
+                    beside(
+                        name="metrics",
+                        run=tell,
+                        sockets=(asked_at,),
+                        vital=False,
+                        kind=ProcessKind.METRICS,
+                    )
+                )
             if loaded.settings.export.folder:
                 # a process of its own: rounds take long, and what is found late is moved late
                 run_exporter = partial(exporter.run, loaded.settings, state, before)
@@ -250,7 +254,7 @@ def _run(
                     )
                 )
         jobs += [
-            _beside_job(loaded, other, listening, vital=ProcessRole.WORKER not in roles)
+            beside_job(loaded, other, listening, vital=ProcessRole.WORKER not in roles)
             for other in others
         ]
         if not loaded.settings.confine.system_calls:
@@ -269,53 +273,6 @@ def _run(
             report=partial(_report, state, name, suspects),
             log=log,
         ).run()
-
-
-def run_beside(
-    loaded: LoadedSettings, others: Sequence[BesideProcess], on_ready: Callable[[], None]
-) -> int:
-    """Run processes of rooms above alone, until SIGTERM; neither policy nor state is looked at.
-
-    Args:
-        loaded: the settings.
-        others: at least one.
-        on_ready: called once, when all of them serve.
-
-    Returns:
-        Exit status.
-
-    Raises:
-        SocketError: one can't be opened.
-    """
-    set_up(LogFormat(loaded.settings.log.format), loaded.settings.log.level.upper())
-    faulthandler.enable()
-    keep_memory_private()
-    use_one_heap()
-    with ExitStack() as listening:
-        jobs = [_beside_job(loaded, other, listening, vital=True) for other in others]
-        if not loaded.settings.confine.system_calls:
-            jobs = [replace(job, kind=None) for job in jobs]
-        return Supervisor(
-            jobs,
-            grace_s=loaded.settings.worker.drain_s + 5.0,
-            on_ready=on_ready,
-            on_stop=listening.close,
-            log=log,
-        ).run()
-
-
-def _beside_job(
-    loaded: LoadedSettings, other: BesideProcess, listening: ExitStack, *, vital: bool
-) -> ProcessJob:
-    opened = other.listen(listening)
-    return ProcessJob(
-        name=other.name,
-        run=partial(other.run, opened),
-        sockets=opened,
-        hung_s=loaded.settings.worker.hung_s,
-        vital=vital,
-        kind=other.kind,
-    )
 
 
 def _log_policy_files(loaded: LoadedSettings, policy: Policy) -> None:
@@ -413,6 +370,12 @@ def _report(
     were set apart.
     """
     SERVES.replace({(child.job.name,): child.serves for child in children})
+    takes = {child.job.name: child.heartbeat.usage for child in children if child.pid}
+    takes[f"supervisor-{name}"] = own_usage()
+    told = {(process,): usage for process, usage in takes.items() if usage.memory_bytes}
+    MEMORY.replace({process: usage.memory_bytes for process, usage in told.items()})
+    FILES.replace({process: usage.open_files for process, usage in told.items()})
+    CPU.replace({process: usage.cpu_s for process, usage in told.items()})
     report = status.ServiceStatus(
         name=name, pid=os.getpid(), time=time.time(), metrics=REGISTRY.snapshot()
     )

@@ -32,6 +32,7 @@ from oborona.people import schema as people_store
 from oborona.recheck import moves_schema
 from oborona.sqlite_damage import set_aside
 from oborona.sqlite_file import SqliteFileDamaged, SqliteFileKind, closed_on_error, connect
+from oborona.stores.charts import schema as chart_file
 from oborona.stores.persons import schema as person_store
 from oborona.stores.pins import schema as pin_store
 from oborona.stores.policy_versions import schema as policy_versions
@@ -120,6 +121,7 @@ OPTIONAL: Final = (
         "the policy has no history, and none is published",
         at_once=False,
     ),
+    OptionalStore(state_files.CHARTS, chart_file.SHARED, "no charts are drawn", at_once=False),
 )
 
 

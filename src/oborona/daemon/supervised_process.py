@@ -36,6 +36,17 @@ HUNG: Final = Counter(
     ),
     ("process",),
 )
+MEMORY: Final = Gauge(
+    "oborona_process_memory_bytes",
+    "Resident memory of a process, what it shares with others included.",
+    ("process",),
+)
+FILES: Final = Gauge(
+    "oborona_process_open_files", "Files and connections that a process has open.", ("process",)
+)
+CPU: Final = Counter(
+    "oborona_process_cpu_seconds", "Time of a processor that a process took.", ("process",)
+)
 # kept of what a child says over its life: the stacks of its threads are the most
 HEARD_BYTES = 65_536
 

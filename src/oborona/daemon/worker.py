@@ -22,6 +22,7 @@ from functools import partial
 from pathlib import Path
 from typing import Final, Protocol
 
+import msgspec
 import uvloop
 
 from oborona import secret, state_files
@@ -274,9 +275,10 @@ class WorkerProcess:
             # where something failed nobody is answered by what is being closed
             closings.add(partial(self._drain, servers, 0.0), "sessions can't be ended")
             for door in self._doors:
+                services = msgspec.structs.replace(session_services, door=door.name)
                 door_context = DoorContext(
                     settings=self._settings,
-                    sessions=partial(Session, session_services, content=door.content),
+                    sessions=partial(Session, services, content=door.content),
                     asker=asking.asker,
                     name=self._name,
                     state=self._state,

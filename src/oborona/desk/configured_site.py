@@ -7,7 +7,7 @@ nothing.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
@@ -69,9 +69,11 @@ class ConfiguredSite:
 
     def as_owner(self) -> AbstractContextManager[None]:
         """Go on within as the owner of the state folder, who has to be able to open what is made
-        there; a daemon is that owner.
+        there, if root asks; a daemon is that owner.
         """
-        return nullcontext()
+        from oborona.desk.owner import as_owner_of
+
+        return as_owner_of(self.state)
 
     @property
     def policy_folders(self) -> PolicyFolders:

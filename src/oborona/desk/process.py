@@ -14,11 +14,10 @@ from typing import Final
 
 import uvloop
 
-from oborona import state_files
 from oborona.config import Settings, UnixAddress
 from oborona.daemon import sockets
+from oborona.daemon.beside import BesideProcess
 from oborona.daemon.confinement.kinds import ProcessKind
-from oborona.daemon.serve import BesideProcess
 from oborona.desk.call_runner import CallRunner
 from oborona.desk.calls import CALLS
 from oborona.desk.configured_site import SiteSource
@@ -26,7 +25,6 @@ from oborona.desk.followed_site import FollowedSite
 from oborona.desk.openapi import describe_calls
 from oborona.desk.server import DeskServer
 from oborona.desk.sign_in import SignIn
-from oborona.errors import ConfigError
 from oborona.heartbeat import beat_forever
 from oborona.telemetry.log import event
 
@@ -35,27 +33,13 @@ GRACE_S: Final = 5.0  # for calls that have begun when we are told to stop
 log = logging.getLogger("oborona.desk")
 
 
-def desk_path(settings: Settings, state: Path) -> Path:
-    """Return the socket file of the desk.
-
-    Raises:
-        ConfigError: `console.desk` is a port: whoever reaches it would be whoever they say.
-    """
-    address = settings.console.desk_address
-    if address is None:
-        return state / state_files.DESK_SOCKET
-    if not isinstance(address, UnixAddress):
-        raise ConfigError("console.desk: write a socket file: unix:PATH")
-    return Path(address.path)
-
-
 def desk_process(source: SiteSource, settings: Settings, state: Path) -> BesideProcess:
     """Return the desk as a process among the daemon's.
 
     Raises:
-        ConfigError: as of `desk_path`.
+        ConfigError: as of `ConsoleSettings.desk_path`.
     """
-    path = desk_path(settings, state)
+    path = settings.console.desk_path(state)
 
     def listen(listening: ExitStack) -> tuple[socket.socket, ...]:
         console = settings.console

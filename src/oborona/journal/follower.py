@@ -32,8 +32,15 @@ class JournalFollower(ABC):
         self._retry_s = retry_s
         self._pause_s = pause_s
         self._idle_at = 0.0  # when nothing was left to do
+        self._behind_since: float | None = None  # what is being followed came then; None: all is
         self._thread = ThreadPoolExecutor(1, self.name)
         self._trouble = False  # said once
+
+    @property
+    def behind_s(self) -> float:
+        """For how long it has not been up with the journal, in seconds; 0 while it is."""
+        since = self._behind_since
+        return 0.0 if since is None else max(0.0, self._clock() - since)
 
     async def run(self, stop: asyncio.Event) -> None:
         """Follow until told to stop."""
@@ -52,11 +59,11 @@ class JournalFollower(ABC):
         with self._bell() as bell:
             while True:
                 await bell.rung()
-                rung_at = self._clock()
+                rung_at = self._behind_since = self._clock()
                 while (more := await self._step()) is not False:
                     if more is None:
                         await asyncio.sleep(self._retry_s)
-                self._idle_at = rung_at
+                self._idle_at, self._behind_since = rung_at, None
                 await asyncio.sleep(self._pause_s)
 
     async def _step(self) -> bool | None:

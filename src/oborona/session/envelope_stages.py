@@ -45,6 +45,7 @@ from oborona.session.inquiry import Inquirer
 from oborona.session.judged_message import log_fault
 from oborona.session.replies import verdict_details
 from oborona.session.services import SessionServices
+from oborona.session.verdict_metrics import count_stage
 from oborona.telemetry.log import event
 from oborona.types import Envelope, Stage
 
@@ -210,6 +211,8 @@ class EnvelopeStages:
                 return None
         now = services.clock()
         ident = services.numbers.next(now)
+        loop = asyncio.get_running_loop()
+        started, result = loop.time(), None
         try:
             async with asyncio.timeout(services.settings.command_deadline_s):
                 result = await check_envelope(
@@ -217,6 +220,8 @@ class EnvelopeStages:
                 )
         except Exception as error:  # noqa: BLE001 - the crash barrier
             log_fault(ident, error, stage)
+        count_stage(services.door, stage, loop.time() - started)
+        if result is None:
             return None
         for fault in result.faults:
             event(log, logging.WARNING, "fault", id=to_text(ident), stage=stage, what=fault)

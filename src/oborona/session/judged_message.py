@@ -177,7 +177,7 @@ def publish_verdict(services: SessionServices, judged: JudgedMessage) -> None:
         if outcome is not None:
             count_outgoing(outcome)
         if scanned is not None:
-            count_scan(verdict, judged.took_s)
+            count_scan(verdict, judged.took_s, services.door)
             if limited is None:  # whom a stolen password writes to, nobody knows
                 services.learn_contacts(envelope, scanned.counted, judged.now)
             services.observe_campaign(scanned, judged.now)
@@ -230,7 +230,7 @@ def log_verdict(
     `recipients` is how many there were, where the envelope names only some; `outgoing` is what
     becomes of a message that leaves.
     """
-    count_verdict(stage, verdict.action)
+    count_verdict(stage, verdict)
     event(
         log,
         logging.INFO,

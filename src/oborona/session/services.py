@@ -87,6 +87,7 @@ class SessionServices(msgspec.Struct, frozen=True, kw_only=True):
     site: ScanSite
     settings: WorkerSettings
     contact: str  # said in refusals; empty = nothing
+    door: str = ""  # the listener that these sessions come by, for metrics
     detail: HeaderDetail = HeaderDetail.NAMES  # how much headers say of why
     policy: CurrentPolicy
     counters: CounterAdder

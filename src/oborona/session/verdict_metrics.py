@@ -10,6 +10,11 @@ from oborona.policy.outgoing_table import OutgoingOutcome
 from oborona.types import Action, Stage, Verdict
 
 VERDICTS: Final = Counter("oborona_verdicts", "Verdicts by stage and action.", ("stage", "action"))
+REFUSED: Final = Counter(
+    "oborona_refused",
+    "Refusals, for good or for now, by stage and by what decided: a list, or the heaviest rule.",
+    ("stage", "by"),
+)
 OUTGOING: Final = Counter(
     "oborona_outgoing",
     "Messages of our own people that leave, by what becomes of them.",
@@ -24,6 +29,7 @@ WOULD: Final = Counter(
 SCAN_SECONDS: Final = Histogram(
     "oborona_scan_seconds",
     "How long scans took, waiting for the DNS and for pictures included.",
+    (),
     (
         0.001,
         0.002,
@@ -44,6 +50,13 @@ SCAN_SECONDS: Final = Histogram(
         30.0,
     ),
 )
+STAGE_SECONDS: Final = Histogram(
+    "oborona_stage_seconds",
+    "How long judging took at each stage, by the listener that asked: a client, a sender, a "
+    "recipient, or a whole message; waiting for the DNS and for pictures included.",
+    ("door", "stage"),
+    (0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0),
+)
 AUTHENTICATION: Final = Counter(
     "oborona_authentication",
     "Results of authentication, of each DKIM signature one.",
@@ -51,9 +64,11 @@ AUTHENTICATION: Final = Counter(
 )
 
 
-def count_verdict(stage: Stage, action: Action) -> None:
+def count_verdict(stage: Stage, verdict: Verdict) -> None:
     """Count one verdict."""
-    VERDICTS.inc(stage, action)
+    VERDICTS.inc(stage, verdict.action)
+    if verdict.action in (Action.REJECT, Action.TEMPFAIL):
+        REFUSED.inc(stage, verdict.decided_by)
 
 
 def count_outgoing(outcome: OutgoingOutcome) -> None:
@@ -61,19 +76,26 @@ def count_outgoing(outcome: OutgoingOutcome) -> None:
     OUTGOING.inc(outcome)
 
 
-def count_scan(verdict: Verdict, took_s: float) -> None:
+def count_stage(door: str, stage: Stage, took_s: float) -> None:
+    """Count how long a judgement took, whatever came of it."""
+    STAGE_SECONDS.observe(took_s, door, stage)
+
+
+def count_scan(verdict: Verdict, took_s: float, door: str) -> None:
     """Count the hits of a message's rules, what shadow mode would have done, and the time of its
     scan.
 
     Args:
         verdict: of the message.
         took_s: seconds that its scan took.
+        door: the listener that it came by.
     """
     for hit in verdict.rules:
         RULE_HITS.inc(hit.name, hit.mode)
     if verdict.would is not None:
         WOULD.inc(verdict.action, verdict.would.action)
     SCAN_SECONDS.observe(took_s)
+    count_stage(door, Stage.CONTENT, took_s)
 
 
 def count_identity(identity: AuthIdentity) -> None:

@@ -8,11 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import accumulate
-from pathlib import Path
 from types import MappingProxyType
 from typing import Final
 
-import msgspec
 from prometheus_client import CollectorRegistry
 from prometheus_client.core import (
     CounterMetricFamily,
@@ -24,6 +22,7 @@ from prometheus_client.exposition import generate_latest
 
 from oborona.metrics import REGISTRY, Counter, Gauge, Histogram, Labels, MetricsSnapshot
 from oborona.store_birth import StoreBirthRecord
+from oborona.telemetry.metric_table import MetricDescription, described_metrics
 from oborona.telemetry.status import (
     EventLogStatus,
     FlowStatus,
@@ -36,7 +35,7 @@ from oborona.telemetry.status import (
     WorkerStatus,
 )
 
-TABLE: Final = Path(__file__).with_name("metrics.json")
+NOTHING: Final = MetricsSnapshot()
 LOST: Final = Gauge(
     "oborona_store_lost_seconds",
     (
@@ -52,25 +51,6 @@ OFF: Final = Gauge(
 )
 
 
-class MetricDescription(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A metric as it is printed."""
-
-    name: str
-    kind: str  # counter, gauge, histogram
-    help: str
-    labels: Labels = ()
-    steps: tuple[float, ...] = ()  # of a histogram
-
-
-def described_metrics() -> dict[str, tuple[MetricDescription, ...]]:
-    """Return the metrics of each kind of process, in the order in which they are printed.
-
-    The modules that declare them take a second to import; the file that `make docs` writes of them
-    is read in a millisecond.
-    """
-    return msgspec.json.decode(TABLE.read_bytes(), type=dict[str, tuple[MetricDescription, ...]])
-
-
 def exposition(
     workers: Sequence[WorkerStatus],
     reader: ReaderStatus | None = None,
@@ -82,10 +62,32 @@ def exposition(
     services: Sequence[ServiceStatus] = (),
     flows: FlowStatus | None = None,
     event_logs: EventLogStatus | None = None,
+    site: MetricsSnapshot = NOTHING,
 ) -> bytes:
-    """Return the metrics of all processes, and of the stores, as text.
+    """Return what `collected` does as text."""
+    told = collected(
+        workers, reader, policy, trainer, intake, second, stores, services, flows, event_logs, site
+    )
+    return generate_latest(told)
+
+
+def collected(
+    workers: Sequence[WorkerStatus],
+    reader: ReaderStatus | None = None,
+    policy: PolicyStatus | None = None,
+    trainer: TrainerStatus | None = None,
+    intake: IntakeStatus | None = None,
+    second: RecheckStatus | None = None,
+    stores: Mapping[str, StoreBirthRecord] = MappingProxyType({}),
+    services: Sequence[ServiceStatus] = (),
+    flows: FlowStatus | None = None,
+    event_logs: EventLogStatus | None = None,
+    site: MetricsSnapshot = NOTHING,
+) -> CollectorRegistry:
+    """Return the metrics of all processes, and of the stores, for any format of Prometheus.
 
     A metric of a process that does not run stands there without values.
+    `site`: what files of the state folder tell.
     """
     LOST.replace({(store,): record.lost_at for store, record in stores.items()})
     OFF.replace({(store,): bool(record.off) for store, record in stores.items()})
@@ -93,6 +95,7 @@ def exposition(
         "worker": [((str(worker.worker),), worker.metrics) for worker in workers],
         "service": [((), service.metrics) for service in services],
         "store": [((), REGISTRY.snapshot())],
+        "site": [((), site)],
     }
     for process, status in (
         ("reader", reader),
@@ -107,7 +110,7 @@ def exposition(
     registry = CollectorRegistry()
     for process, described in described_metrics().items():
         registry.register(_ProcessMetrics(described, snapshots[process]))
-    return generate_latest(registry)
+    return registry
 
 
 class _ProcessMetrics:
@@ -143,7 +146,8 @@ class _ProcessMetrics:
         metric = HistogramMetricFamily(described.name, described.help, labels=described.labels)
         ends = (*map(str, described.steps), "+Inf")
         for lead, snapshot in self._snapshots:
-            counts, total = snapshot.histograms.get(described.name, ([], 0))
-            if len(counts) == len(ends):  # else it is of another version
-                metric.add_metric(lead, list(zip(ends, accumulate(counts), strict=True)), total)
+            for labels, counts, total in snapshot.histograms.get(described.name, ()):
+                if len(counts) == len(ends):  # else it is of another version
+                    buckets = list(zip(ends, accumulate(counts), strict=True))
+                    metric.add_metric((*lead, *labels), buckets, total)
         return metric

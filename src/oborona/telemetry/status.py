@@ -251,6 +251,31 @@ def read_process(state: Path, kind: type[_ProcessStatus], now: float) -> _Proces
     return status if abs(now - status.time) <= STALE_S else None
 
 
+class StatusMark(msgspec.Struct, frozen=True, kw_only=True):
+    """Who wrote a status, and when."""
+
+    pid: int
+    time: float  # Unix seconds
+
+
+def read_marks(state: Path) -> dict[str, StatusMark | None]:
+    """Return who has written each status, also of those who do not run, by the files' names.
+
+    None = it can't be read.
+    """
+    marks: dict[str, StatusMark | None] = {}
+    for file in sorted((state / state_files.STATUS).glob("[!.]*.json")):
+        if file.name == Path(state_files.LAST_TROUBLE).name:
+            continue
+        try:
+            marks[file.stem] = msgspec.json.decode(file.read_bytes(), type=StatusMark)
+        except FileNotFoundError:  # it has ended just now
+            continue
+        except (OSError, msgspec.DecodeError, UnicodeDecodeError):
+            marks[file.stem] = None
+    return marks
+
+
 def read_services(state: Path, now: float) -> list[ServiceStatus]:
     """Return what the supervisors that run said last, by name.
 

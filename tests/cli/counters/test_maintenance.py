@@ -21,11 +21,11 @@ from click.testing import CliRunner, Result
 
 from oborona import secret, state_files
 from oborona.cli import main
-from oborona.cli.owner import as_owner_of
-from oborona.cli.shingle import shingle_of, type_of
 from oborona.counters.readonly import open_reader
 from oborona.counters.store import LmdbCounters
 from oborona.counters.writer import LmdbCounterWriter
+from oborona.desk.owner import as_owner_of
+from oborona.desk.shingle import shingle_of, type_of
 from oborona.errors import StoreError
 from oborona.lock import hold, holder
 from oborona.message.shingle_name import name_of

@@ -10,8 +10,8 @@ import pytest
 
 from oborona import state_files
 from oborona.cli.context import CliContext
-from oborona.cli.doctor.clients import ENOUGH, clients
-from oborona.cli.doctor.report import CheckState
+from oborona.desk.doctor.clients import ENOUGH, clients
+from oborona.desk.doctor.report import CheckState
 from oborona.ident import JournalIdGenerator
 from oborona.journal.journal import JournalWriter
 from tests.journal.entries import make_entry

@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from oborona.cli.context import CliContext
-from oborona.cli.doctor.delivery import delivery
-from oborona.cli.doctor.report import CheckState
+from oborona.desk.doctor.delivery import delivery
+from oborona.desk.doctor.report import CheckState
 
 
 def looked(folder: Path, **settings: object) -> dict[str, tuple[CheckState, str]]:

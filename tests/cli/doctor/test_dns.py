@@ -13,9 +13,9 @@ import pytest
 from click.testing import CliRunner
 
 from oborona.cli import main
-from oborona.cli.doctor.dns import PUBLIC, resolver_report
-from oborona.cli.doctor.report import CheckState
 from oborona.config import ResolverAddress
+from oborona.desk.doctor.dns import PUBLIC, resolver_report
+from oborona.desk.doctor.report import CheckState
 from oborona.dns import DnsAnswer, DnsOutcome
 from oborona.metrics import MetricsSnapshot
 from oborona.telemetry.status import ListStatus, WorkerStatus, write_status

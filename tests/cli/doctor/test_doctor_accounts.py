@@ -8,8 +8,8 @@ from oborona import state_files
 from oborona.accounts.account import AccountBlock, AccountRecord, AccountState
 from oborona.accounts.store.accounts import AccountStore
 from oborona.cli.context import CliContext
-from oborona.cli.doctor.accounts import accounts
-from oborona.cli.doctor.report import CheckState
+from oborona.desk.doctor.accounts import accounts
+from oborona.desk.doctor.report import CheckState
 
 
 def test_it_tells_how_many_are_stopped_and_a_damaged_file(tmp_path: Path) -> None:

@@ -9,8 +9,8 @@ from oborona import state_files
 from oborona.accounts.addresses.list_round import ListRound
 from oborona.accounts.addresses.store import AddressStore
 from oborona.cli.context import CliContext
-from oborona.cli.doctor.addresses import addresses
-from oborona.cli.doctor.report import CheckReport, CheckState
+from oborona.desk.doctor.addresses import addresses
+from oborona.desk.doctor.report import CheckReport, CheckState
 
 LIST = '[[dns_list]]\nname = "ONE"\nzone = "one.test"\nof = ["client"]\nscore = 60\n'
 

@@ -10,8 +10,8 @@ from oborona import state_files
 from oborona.accounts.excess import Excess
 from oborona.accounts.excess_spool import ExcessSpool
 from oborona.cli.context import CliContext
-from oborona.cli.doctor.outgoing import UNTAKEN_S, outgoing
-from oborona.cli.doctor.report import CheckReport, CheckState
+from oborona.desk.doctor.outgoing import UNTAKEN_S, outgoing
+from oborona.desk.doctor.report import CheckReport, CheckState
 
 
 def reports(state: Path) -> dict[str, CheckReport]:

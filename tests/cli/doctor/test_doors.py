@@ -15,10 +15,10 @@ from pathlib import Path
 import pytest
 
 from oborona.cli.context import CliContext
-from oborona.cli.doctor.doors import doors
-from oborona.cli.doctor.postfix import postfix
-from oborona.cli.doctor.report import CheckState
 from oborona.daemon.listeners import NONE_OPEN
+from oborona.desk.doctor.doors import doors
+from oborona.desk.doctor.postfix import postfix
+from oborona.desk.doctor.report import CheckState
 from tests.peers.oborona import Oborona
 from tests.whole.couriers import House, next_hop
 

@@ -9,9 +9,9 @@ import pytest
 
 from oborona import lock, state_files
 from oborona.cli.context import CliContext
-from oborona.cli.doctor.event_logs import event_logs
-from oborona.cli.doctor.report import CheckState
 from oborona.daemon.state import prepare_state
+from oborona.desk.doctor.event_logs import event_logs
+from oborona.desk.doctor.report import CheckState
 from oborona.eventlog.batch.store import DroppedFile, DropState, LogStore, SourceTable
 
 

@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 
 from oborona.cli.context import CliContext
-from oborona.cli.doctor.export import export
-from oborona.cli.doctor.report import CheckState
 from oborona.config import ExportSettings
 from oborona.daemon.exporter.files import NETWORKS, ExportFiles, export_tables
+from oborona.desk.doctor.export import export
+from oborona.desk.doctor.report import CheckState
 
 
 @pytest.mark.parametrize(

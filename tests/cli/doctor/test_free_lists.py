@@ -9,8 +9,8 @@ import pytest
 from click.testing import CliRunner
 
 from oborona.cli import main
-from oborona.cli.doctor.free_lists import SUBJECT, size_report
-from oborona.cli.doctor.report import CheckState
+from oborona.desk.doctor.free_lists import SUBJECT, size_report
+from oborona.desk.doctor.report import CheckState
 from oborona.policy.fact_table import SCHEMA
 from oborona.policy.folders import PACKAGED, PolicyFolders
 from oborona.policy.load import Policy, load_policy

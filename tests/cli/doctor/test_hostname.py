@@ -7,8 +7,8 @@ from __future__ import annotations
 import pytest
 
 from oborona.cli.context import CliContext
-from oborona.cli.doctor.hostname import name
-from oborona.cli.doctor.report import CheckState
+from oborona.desk.doctor.hostname import name
+from oborona.desk.doctor.report import CheckState
 
 
 @pytest.mark.parametrize(

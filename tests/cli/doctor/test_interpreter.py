@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from oborona.cli.doctor.interpreter import interpreter_report, native_core_report
-from oborona.cli.doctor.report import CheckState
+from oborona.desk.doctor.interpreter import interpreter_report, native_core_report
+from oborona.desk.doctor.report import CheckState
 
 
 def test_the_systems_own_needs_no_word(tmp_path: Path) -> None:

@@ -13,8 +13,8 @@ import pytest
 from aiohttp import web
 
 from oborona.cli.context import CliContext
-from oborona.cli.doctor.mailboxes import mailboxes
-from oborona.cli.doctor.report import CheckState
+from oborona.desk.doctor.mailboxes import mailboxes
+from oborona.desk.doctor.report import CheckState
 
 WAIT_S = 30.0
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from oborona.cli.context import CliContext
-from oborona.cli.doctor.report import CheckState
-from oborona.cli.doctor.reports import reports
+from oborona.desk.doctor.report import CheckState
+from oborona.desk.doctor.reports import reports
 from tests.cli.doctor.test_delivery import hop
 
 

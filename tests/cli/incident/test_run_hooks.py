@@ -19,9 +19,9 @@ from oborona.accounts.incidents.incident import ActionKind, IncidentAction
 from oborona.accounts.incidents.store import IncidentStore
 from oborona.cli import main
 from oborona.cli.context import CliContext
-from oborona.cli.doctor.hooks import hooks
-from oborona.cli.doctor.outgoing import UNTAKEN_S
-from oborona.cli.doctor.report import CheckReport, CheckState
+from oborona.desk.doctor.hooks import hooks
+from oborona.desk.doctor.outgoing import UNTAKEN_S
+from oborona.desk.doctor.report import CheckReport, CheckState
 
 NOW = 1_795_170_000.0
 ACCOUNTS = ("ann", "bob", "eve")

@@ -10,7 +10,7 @@ from click.testing import CliRunner, Result
 
 from oborona import state_files
 from oborona.cli import main
-from oborona.cli.outgoing import hold_queue
+from oborona.desk.outgoing import hold_queue
 
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="it serves root alone")
 

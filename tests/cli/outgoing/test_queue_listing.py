@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from oborona.cli.outgoing.queue_listing import (
+from oborona.desk.outgoing.queue_listing import (
     EXIM_ID,
     POSTFIX_ID,
     QueuedMessage,

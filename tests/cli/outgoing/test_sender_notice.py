@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from oborona.cli.outgoing.queue_entry import QueueEntry
-from oborona.cli.outgoing.queue_listing import QueuedMessage
 from oborona.cli.outgoing.sender_notice import NAMED, NoticeKind, address_of, sender_notice
+from oborona.desk.outgoing.queue_entry import QueueEntry
+from oborona.desk.outgoing.queue_listing import QueuedMessage
 from oborona.journal.entry import JournalEntry
 from oborona.types import Action
 

@@ -13,8 +13,8 @@ from click.testing import CliRunner, Result
 from oborona import secret, state_files
 from oborona.cli import main
 from oborona.cli.context import CliContext
-from oborona.cli.doctor.people import people
-from oborona.cli.doctor.report import CheckReport, CheckState
+from oborona.desk.doctor.people import people
+from oborona.desk.doctor.report import CheckReport, CheckState
 from oborona.people.key_book import KeyBook
 from oborona.people.link_book import PATH, LinkBook
 from oborona.people.store import PeopleStore

@@ -14,9 +14,9 @@ from click.testing import CliRunner, Result
 from oborona import state_files
 from oborona.cli import main
 from oborona.cli.context import CliContext
-from oborona.cli.doctor.personal import personal
-from oborona.cli.doctor.report import CheckState
 from oborona.daemon.state import prepare_state
+from oborona.desk.doctor.personal import personal
+from oborona.desk.doctor.report import CheckState
 from oborona.ident import from_text, sign
 from tests.cli.journaled import LUNCH, journal, policy
 

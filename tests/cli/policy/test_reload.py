@@ -14,7 +14,7 @@ import pytest
 from click.testing import CliRunner
 
 from oborona.cli import main
-from oborona.cli.policy.reload import render_problem
+from oborona.desk.policy_problem import render_problem
 from oborona.telemetry.status import PolicyRefusal
 from tests.peers.oborona import Oborona
 

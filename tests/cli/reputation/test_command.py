@@ -8,7 +8,6 @@ import time
 from pathlib import Path
 from typing import Any
 
-import click
 import pytest
 from click.testing import CliRunner
 from hypothesis import given
@@ -17,11 +16,12 @@ from hypothesis import strategies as st
 from oborona import state_files
 from oborona.cli import main
 from oborona.cli.context import CliContext
-from oborona.cli.doctor import pins
-from oborona.cli.doctor.report import CheckReport, CheckState
-from oborona.cli.reputation import forgive
-from oborona.cli.reputation.entity import KINDS, REACHING, EntityName, entity_named
 from oborona.counters.write_only import WriteOnlyCounters
+from oborona.desk.doctor import pins
+from oborona.desk.doctor.report import CheckReport, CheckState
+from oborona.desk.refusals import UnusableValueError
+from oborona.desk.reputation import forgiveness
+from oborona.desk.reputation.entity import KINDS, REACHING, EntityName, entity_named
 from oborona.errors import StoreFull
 from oborona.feedback.effect_outbox import CountedEffect, EffectOutbox, EffectRequest, forgiven_mark
 from oborona.feedback.label_store import LabelStore as WordStore
@@ -159,7 +159,7 @@ def test_what_is_no_entity_is_told_so(state: Path, text: str, why: str) -> None:
 )
 def test_any_text_is_an_entity_or_a_clear_error_and_a_name_names_the_same(text: str) -> None:
     named: EntityName | None = None
-    with contextlib.suppress(click.BadParameter):
+    with contextlib.suppress(UnusableValueError):
         named = entity_named(text, HASHER)
     if named is not None:
         assert named.name.isprintable()
@@ -411,7 +411,7 @@ def test_what_fails_on_the_way_is_never_taken_back_twice(
 
     with monkeypatch.context() as patched:
         if broken == "unsettle":
-            patched.setattr(forgive, "undo_verdict", fail)
+            patched.setattr(forgiveness, "undo_verdict", fail)
         else:
             patched.setattr(WriteOnlyCounters, "flush", fail)
         run(state, "forgive", ident, "--reason", "x", status=74)

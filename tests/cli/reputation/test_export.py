@@ -16,9 +16,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from oborona.cli import main
-from oborona.cli.reputation.entity import EntityName
-from oborona.cli.reputation.flagged_entities import FlaggedEntity
-from oborona.cli.reputation.formats import as_cdb, as_cidr, as_json, as_rbldnsd
+from oborona.desk.reputation.entity import EntityName
+from oborona.desk.reputation.flagged_entities import FlaggedEntity
+from oborona.desk.reputation.formats import as_cdb, as_cidr, as_json, as_rbldnsd
 from oborona.dns import DnsType
 from oborona.message.shingles import ShingleType
 from oborona.reputation.dnsbl import DnsblInputs, DnsblListing, DnsList, parse, questions, read

@@ -13,8 +13,8 @@ from click.testing import CliRunner, Result
 
 from oborona.cli import main
 from oborona.cli.context import CliContext
-from oborona.cli.doctor import signatures
-from oborona.cli.doctor.report import CheckReport, CheckState
+from oborona.desk.doctor import signatures
+from oborona.desk.doctor.report import CheckReport, CheckState
 from oborona.metrics import REGISTRY
 from oborona.stores.signatures.follower import SIGNATURES, STALE
 from oborona.telemetry.status import WorkerStatus, write_status

@@ -19,12 +19,12 @@ from click.testing import CliRunner
 
 from oborona.cli import main
 from oborona.cli.context import CliContext
-from oborona.cli.doctor.doors import doors
-from oborona.cli.doctor.intake import intake as doctor
-from oborona.cli.doctor.report import CheckState
 from oborona.config import load_settings
 from oborona.daemon.intake.event_sink import REFUSED
 from oborona.daemon.intake.service import listen
+from oborona.desk.doctor.doors import doors
+from oborona.desk.doctor.intake import intake as doctor
+from oborona.desk.doctor.report import CheckState
 from oborona.errors import ConfigError
 from oborona.telemetry import status
 from oborona.telemetry.metrics import exposition

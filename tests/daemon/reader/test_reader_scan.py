@@ -15,6 +15,7 @@ from oborona.counters.memory import MemoryCounters
 from oborona.daemon.reader.late_reader import LATE, LateReader
 from oborona.daemon.reader.picture_client import PictureClient
 from oborona.daemon.reader.wire import PictureContent, PictureOutcome, PictureResult, ReaderTask
+from oborona.ident import first_id_at
 from oborona.journal.entry import LateFindings
 from oborona.message.model import Message, Picture
 from oborona.message.shingles import Hasher, ShingleType
@@ -402,3 +403,14 @@ async def test_late_reading_that_is_switched_off_takes_nothing(office: Make) -> 
     late.add(1, await at.scan(letter(drawn("x"), words=WORDS)))
     assert late.waiting == 0
     await late.close(0)
+
+
+async def test_the_age_of_the_first_that_waits_is_told(office: Make) -> None:
+    at = office(look=PictureResult(PictureOutcome.LATE))
+    result = await at.scan(letter(drawn("x"), words=WORDS))
+    late = at.late()
+    assert late.age_s == 0.0
+    for waits_s in (90.0, 30.0):
+        late.add(first_id_at(NOW + 1 - waits_s), result)
+    assert late.age_s == pytest.approx(90.0, abs=0.01)
+    await late.close(0.0)

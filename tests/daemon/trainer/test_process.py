@@ -140,7 +140,7 @@ def test_a_campaign_that_five_people_complain_of(state: Path) -> None:
     try:
         settle(believing)
         assert DECIDED.values == {("complaint", "sieve", "believed"): 5}
-        assert believing.waiting() == 0
+        assert (believing.waiting(), believing.age_s()) == (0, 0.0)
     finally:
         believing.close()
     with (

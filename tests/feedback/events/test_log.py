@@ -182,3 +182,13 @@ def test_a_damaged_file_a_newer_one_and_other_peoples_are_told_apart(tmp_path: P
         EventLog(tmp_path / "c")
     with pytest.raises(StoreError, match="nobody has said anything yet"):
         EventLog(tmp_path / "d", make=False)
+
+
+def test_the_first_that_waits_is_told_by_when_it_was_heard(log: EventLog) -> None:
+    assert log.first_waiting() is None
+    log.add([ONE], now=NOW + 1)
+    log.add([ONE, ONE], now=NOW + 5)
+    assert log.first_waiting() == NOW + 1
+    log.decide([(1, NO)], now=NOW + 9)
+    log.note_effects_done([(1, 1, 0, ())])
+    assert log.first_waiting() == NOW + 5

@@ -69,15 +69,17 @@ async def test_what_is_journaled_is_found_while_it_follows(tmp_path: Path) -> No
 async def test_trouble_is_told_once_and_its_end_once(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    async with followed(tmp_path) as (index, _):
+    async with followed(tmp_path) as (index, following):
         await until(lambda: bool(caplog.records))
         await asyncio.sleep(0.2)  # some attempts more
+        assert following.behind_s > 0
         sent = messages(3)
         schema.prepare(tmp_path / "journal.db")
         async with await JournalWriter.open(tmp_path / "journal.db") as journal:
             for entry in sent:
                 journal.append(entry)
         assert await found(index, 3) == ids_of(sent)
+        await until(lambda: following.behind_s == 0)
     assert [record.levelno for record in caplog.records] == [logging.ERROR, logging.WARNING]
     assert "there is no journal" in caplog.text
     assert "follows the journal again" in caplog.text

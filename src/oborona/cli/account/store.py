@@ -12,9 +12,9 @@ import msgspec
 from oborona.accounts.account import Account
 from oborona.accounts.store.accounts import AccountStore
 from oborona.cli.context import CliContext
-from oborona.cli.state_folder import require_state
 from oborona.desk.asks import accounts as asks
 from oborona.desk.call import NotFoundError
+from oborona.desk.state_folder import require_state
 
 NONE_OF_THAT_NAME: Final = 1  # exit status
 

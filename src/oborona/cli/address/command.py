@@ -23,9 +23,9 @@ from oborona.accounts.addresses.store import AddressStore
 from oborona.cli.context import CliContext, pass_cli_context
 from oborona.cli.duration import shown_time
 from oborona.cli.output import echo, echo_json
-from oborona.cli.owner import as_owner_of
-from oborona.cli.state_folder import open_store, require_state
 from oborona.cli.terminal import plain as printable
+from oborona.desk.owner import as_owner_of
+from oborona.desk.state_folder import open_store, require_state
 from oborona.errors import StoreError
 from oborona.message.hashing import Hasher
 from oborona.reputation.dnsbl import public

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
-import time
+from collections.abc import Iterable
 from pathlib import Path
 
 import click
@@ -16,16 +15,21 @@ from oborona.cli.counters.stats import stats
 from oborona.cli.counters.top import top
 from oborona.cli.mailboxes import messages
 from oborona.cli.output import echo
-from oborona.cli.shingle import of_service, shingle_of
-from oborona.counters.cluster.reader import ClusterReader
-from oborona.counters.readonly import ReadOnlyCounters
+from oborona.cli.shingle import of_service
+from oborona.cli.terminal_person import terminal_caller
 from oborona.counters.timeline_chart import picture
+from oborona.desk.asks.counters import (
+    CounterPast,
+    CounterQuestion,
+    counter_pasts,
+    show_counter,
+)
+from oborona.desk.shingle import shingle_of
 from oborona.message.parse import parse
-from oborona.message.shingle_name import name_of
 from oborona.message.shingles import Hasher, shingles
 from oborona.policy.counts import shingles_to_read
 from oborona.stores.counters import open_readonly
-from oborona.types import CounterPrefix, Envelope, Metric, Shingle, Window
+from oborona.types import CounterPrefix, Envelope
 
 
 @click.group()
@@ -51,13 +55,14 @@ def show(context: CliContext, what: str, every: bool, prefix: str) -> None:
     A shingle is TYPE:HASH as `check --json` and `explain` print them, such as from:00ff00ff00ff00ff
     or 14:00ff00ff00ff00ff.
     """
-    shingle, path = shingle_of(what), Path(what)
-    if shingle is None and not os.path.lexists(path):
+    path = Path(what)
+    if shingle_of(what) is not None:
+        question = CounterQuestion(shingle=what, prefix=CounterPrefix(prefix))
+        _draw([show_counter(context, terminal_caller(), question)])
+        return
+    if not os.path.lexists(path):
         raise click.BadParameter(f"{what!r} is neither TYPE:HASH nor a file")
     with open_readonly(context.loaded.settings, context.state) as store:
-        if shingle is not None:
-            _draw(store, [shingle], CounterPrefix(prefix), every=True)
-            return
         hasher, regions = (
             Hasher(context.keys().shingles),
             tuple(context.loaded.settings.site.regions.split()),
@@ -67,28 +72,12 @@ def show(context: CliContext, what: str, every: bool, prefix: str) -> None:
             pieces = list(
                 shingles_to_read(shingles(parse(source.raw, regions=regions), Envelope(), hasher))
             )
-            _draw(store, pieces, CounterPrefix(prefix), every=every)
+            pasts, unseen = counter_pasts(store, pieces, CounterPrefix(prefix), every=every)
+            _draw(pasts)
+            if unseen:
+                echo(f"{unseen} hashes were not seen in two weeks")
 
 
-def _draw(
-    store: ReadOnlyCounters | ClusterReader,
-    drawn: list[Shingle],
-    prefix: CounterPrefix,
-    *,
-    every: bool,
-) -> None:
-    now = time.time()
-
-    async def draw() -> None:
-        rows = await store.read(drawn, now, prefix)
-        unseen = 0
-        for shingle, row in zip(drawn, rows, strict=True):
-            if not every and not row[Window.FORTNIGHT][Metric.SEEN]:
-                unseen += 1
-                continue
-            [line] = await store.timelines([shingle], now, prefix)
-            echo(picture(line, now, name_of(shingle)))
-        if unseen:
-            echo(f"{unseen} hashes were not seen in two weeks")
-
-    asyncio.run(draw())
+def _draw(pasts: Iterable[CounterPast]) -> None:
+    for past in pasts:
+        echo(picture(past.line, past.now, past.shingle))

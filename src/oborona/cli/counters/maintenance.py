@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-import asyncio
-import time
-
 import click
 
 from oborona import state_files
 from oborona.cli.context import CliContext, pass_cli_context
-from oborona.cli.counters.stats import size
 from oborona.cli.output import echo
-from oborona.cli.owner import as_owner_of
 from oborona.cli.shingle import of_service, shingle_named
+from oborona.cli.terminal_person import terminal_caller
 from oborona.counters.compact import compact as compact_store
-from oborona.counters.verify_subprocess import verify_in_subprocess
-from oborona.errors import StoreError
-from oborona.lock import holder
+from oborona.desk.acts.counters import ForgetOrder, forget_counts
+from oborona.desk.asks.counters import CounterCheckQuestion, verify_counters
+from oborona.desk.octets import size
+from oborona.desk.owner import as_owner_of
 from oborona.message.shingle_name import name_of
-from oborona.stores.counters import check_is_local, open_counters, open_readonly
-from oborona.types import CounterPrefix, Metric, Shingle, Window
+from oborona.stores.counters import check_is_local
+from oborona.types import CounterPrefix, Shingle
 
 
 @click.command()
@@ -30,16 +27,14 @@ def verify(context: CliContext) -> None:
 
     Exit status 1 when something is wrong.
     """
-    check_is_local(context.loaded.settings)
-    folder = context.state / state_files.COUNTERS
-    report = verify_in_subprocess(folder)
+    report = verify_counters(context, terminal_caller(), CounterCheckQuestion())
     for problem in report.problems:
         echo(problem)
     echo(
-        f"{folder}: {report.records:,} records, {report.cells:,} cells, "
+        f"{report.folder}: {report.records:,} records, {report.cells:,} cells, "
         f"{len(report.problems) or 'no'} problems"
     )
-    if not report.clean:
+    if report.problems:
         click.get_current_context().exit(1)
 
 
@@ -69,30 +64,12 @@ def forget(context: CliContext, shingle: Shingle, prefix: str, yes: bool) -> Non
 
     What comes after this counts from zero.
     """
-    folder = context.state / state_files.COUNTERS
-    service = CounterPrefix(prefix)
-    counted = asyncio.run(_read_totals(context, shingle, service))
-    echo(f"{name_of(shingle)}, {prefix}, in two weeks: {counted}")
+    order = ForgetOrder(shingle=name_of(shingle), prefix=CounterPrefix(prefix), dry=True)
+    known = forget_counts(context, terminal_caller(), order)
+    counted = " ".join(f"{metric} {number}" for metric, number in known.counts.items())
+    echo(f"{known.shingle}, {prefix}, in two weeks: {counted}")
     if not yes:
         click.confirm("Forget it?", abort=True)
-    if not folder.is_dir():
-        raise StoreError(f"no spools in {folder}: has the writer run?")
-    with as_owner_of(folder):
-        spooled = open_counters(context.loaded.settings, context.state, "cli")
-        try:
-            spooled.forget(shingle, time.time(), service)
-        finally:
-            spooled.close()
-    writer = holder(folder / state_files.COUNTERS_LOCK)
-    echo(
-        f"to be forgotten by {writer}"
-        if writer is not None
-        else "to be forgotten when the writer runs again"
-    )
-
-
-async def _read_totals(context: CliContext, shingle: Shingle, prefix: CounterPrefix) -> str:
-    with open_readonly(context.loaded.settings, context.state) as store:
-        [totals] = await store.read([shingle], time.time(), prefix)
-    last = totals[Window.FORTNIGHT]
-    return " ".join(f"{metric.name.lower()} {last[metric]}" for metric in Metric)
+    order.dry = False
+    writer = forget_counts(context, terminal_caller(), order).writer
+    echo(f"to be forgotten by {writer}" if writer else "to be forgotten when the writer runs again")

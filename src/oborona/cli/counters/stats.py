@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from datetime import UTC, datetime
 
 import click
@@ -12,10 +11,11 @@ from rich.table import Table
 from oborona.cli.context import CliContext, pass_cli_context
 from oborona.cli.output import echo
 from oborona.cli.terminal import Terminal
+from oborona.cli.terminal_person import terminal_caller
 from oborona.counters.cluster.stats import ClusterStats
 from oborona.counters.stats import StoreStats
+from oborona.desk.asks.counters import CounterStoreQuestion, show_store
 from oborona.message.shingle_name import type_name
-from oborona.stores.counters import store_stats
 
 
 @click.command()
@@ -27,11 +27,15 @@ def stats(context: CliContext, types: bool, as_json: bool) -> None:
 
     Of a cluster: its nodes, and what waits on this machine to be sent.
     """
-    now = time.time()
-    report = store_stats(context.loaded.settings, context.state, now, types=types)
+    state = show_store(context, terminal_caller(), CounterStoreQuestion(types=types))
     if as_json:
-        echo(msgspec.json.encode(report))
+        echo(msgspec.json.encode(state.store))
         return
+    report = (
+        msgspec.convert(state.store, ClusterStats)
+        if state.cluster
+        else msgspec.convert(state.store, StoreStats)
+    )
     terminal = Terminal(soft_wrap=True)
     about = Table.grid(padding=(0, 2))
     for label, words in (
@@ -46,7 +50,7 @@ def stats(context: CliContext, types: bool, as_json: bool) -> None:
         for name in ("files", "waits", "oldest"):
             spools.add_column(name, justify="right")
         for spool in report.spools:
-            oldest = f"{now - spool.oldest:.1f} s" if spool.oldest is not None else ""
+            oldest = f"{state.now - spool.oldest:.1f} s" if spool.oldest is not None else ""
             spools.add_row(spool.owner, str(spool.files), size(spool.bytes), oldest)
         terminal.print(spools)
     if isinstance(report, StoreStats) and report.types is not None:

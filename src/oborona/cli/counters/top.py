@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-import time
 from typing import Final
 
 import click
@@ -12,16 +10,16 @@ from rich.table import Table
 
 from oborona.cli.context import CliContext, pass_cli_context
 from oborona.cli.output import echo
-from oborona.cli.reputation.entity import KINDS
 from oborona.cli.shingle import of_service, type_of
 from oborona.cli.terminal import Terminal
+from oborona.cli.terminal_person import terminal_caller
 from oborona.counters.heavy_hitters import NOTE_ROOM
 from oborona.counters.top import TOP_LIMIT
-from oborona.message.shingle_name import name_of, type_name
+from oborona.desk.asks.counters import WINDOWS, CounterTopQuestion, rank_counters
+from oborona.desk.reputation.entity import KINDS
+from oborona.message.shingle_name import type_name
 from oborona.message.shingles import ShingleType
-from oborona.policy.ports import Totals
-from oborona.stores.counters import open_readonly
-from oborona.types import CounterPrefix, Metric, Shingle, Window
+from oborona.types import CounterPrefix, Metric, Window
 
 _NAMED: Final = {
     ShingleType.FROM: ShingleType.AUTHOR, ShingleType.MAIL_FROM: ShingleType.PROVED_SENDER, ShingleType.FROM_DOMAIN: ShingleType.AUTHOR_DOMAIN, ShingleType.MAIL_FROM_DOMAIN: ShingleType.AUTHOR_DOMAIN,
@@ -67,47 +65,34 @@ def top(
     twice a minute: none is missing that has more than 1/129 of all that its type counted, what is a
     day old weighing half. In a cluster it is kept of what this machine counted.
     """
-    by, within = Metric[metric.upper()], Window[window.upper()]
-    ranks, totals = asyncio.run(_read(context, kind, by, within, CounterPrefix(prefix), limit))
+    report = rank_counters(
+        context,
+        terminal_caller(),
+        CounterTopQuestion(
+            type=type_name(kind),
+            metric=metric.lower(),
+            window=window.lower(),
+            prefix=CounterPrefix(prefix),
+            limit=limit,
+        ),
+    )
     if as_json:
-        rows = [{"shingle": name_of(shingle), "count": count} for shingle, count in ranks]
-        report = {
-            "type": type_name(kind),
-            "prefix": prefix,
-            "metric": metric,
-            "window": window,
-            "top": rows,
-        }
-        echo(msgspec.json.encode(report))
+        rows = [{"shingle": ranked.shingle, "count": ranked.count} for ranked in report.top]
+        fields = {"type": report.type, "prefix": prefix, "metric": metric, "window": window}
+        echo(msgspec.json.encode(fields | {"top": rows}))
         return
-    if not ranks:
+    if not report.top:
         echo(f"no {type_name(kind)} counted {metric} in window {window}")
         return
     table = Table("shingle", show_edge=False)
-    for column in Window:
-        table.add_column(
-            f"{metric}, {column.name.lower()}" if column is within else column.name.lower(),
-            justify="right",
-        )
-    for (shingle, _count), row in zip(ranks, totals, strict=True):
-        table.add_row(name_of(shingle), *(str(row[column][by]) for column in Window))
+    for column in WINDOWS:
+        heading = f"{metric}, {column}" if column == report.window else column
+        table.add_column(heading, justify="right")
+    for ranked in report.top:
+        table.add_row(ranked.shingle, *(str(ranked.windows[column]) for column in WINDOWS))
     Terminal(soft_wrap=True).print(table)
     named = next(
         (label for label, named_kind in KINDS.items() if named_kind is _NAMED.get(kind, kind)), ""
     )
     if named and prefix == CounterPrefix.IN:
         click.echo(f"these are hashes; with names: oborona reputation top {named}", err=True)
-
-
-async def _read(
-    context: CliContext,
-    kind: ShingleType,
-    metric: Metric,
-    window: Window,
-    prefix: CounterPrefix,
-    limit: int,
-) -> tuple[list[tuple[Shingle, int]], Totals]:
-    now = time.time()
-    with open_readonly(context.loaded.settings, context.state) as store:
-        ranks = await store.top(kind, metric, window, now, prefix, limit)
-        return ranks, await store.read([shingle for shingle, _count in ranks], now, prefix)

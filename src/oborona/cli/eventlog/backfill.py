@@ -16,8 +16,8 @@ from oborona.cli.eventlog.day_pass import DayParam
 from oborona.cli.eventlog.logs import open_log_tables, policy_rules, schema_of
 from oborona.cli.eventlog.replay import comparison, show_comparison
 from oborona.cli.output import echo, echo_json
-from oborona.cli.owner import as_owner_of
 from oborona.daemon.event_logs import check_packages
+from oborona.desk.owner import as_owner_of
 from oborona.errors import ConfigError
 
 if TYPE_CHECKING:

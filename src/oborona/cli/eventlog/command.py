@@ -23,9 +23,9 @@ from oborona.cli.eventlog.report import report
 from oborona.cli.eventlog.suppress import suppress, suppressed, unsuppress
 from oborona.cli.eventlog.thresholds import thresholds
 from oborona.cli.output import echo, echo_json
-from oborona.cli.owner import as_owner_of
 from oborona.cli.terminal import Terminal, plain
 from oborona.daemon.event_logs import check_event_logs, check_packages
+from oborona.desk.owner import as_owner_of
 from oborona.stores.policy_folders import policy_folders
 from oborona.telemetry.log import LogFormat, set_up
 

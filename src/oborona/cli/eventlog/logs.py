@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from oborona import secret, state_files
 from oborona.cli.context import CliContext
-from oborona.cli.owner import as_owner_of
-from oborona.cli.state_folder import open_store
+from oborona.desk.owner import as_owner_of
 from oborona.desk.site import Site
+from oborona.desk.state_folder import open_store
 from oborona.errors import ConfigError
 from oborona.stores.policy_folders import policy_folders
 

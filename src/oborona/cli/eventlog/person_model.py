@@ -12,11 +12,12 @@ from rich.table import Table
 from oborona.atomic_file import write_atomically
 from oborona.cli.context import CliContext, pass_cli_context
 from oborona.cli.eventlog.logs import policy_rules, schema_of
-from oborona.cli.model.final_status import moment, quality_rows
+from oborona.cli.model.final_status import quality_rows
 from oborona.cli.output import echo, echo_json
-from oborona.cli.owner import as_owner_of
 from oborona.cli.terminal import Terminal, plain
 from oborona.daemon.event_logs import check_packages
+from oborona.desk.models.final_models import moment
+from oborona.desk.owner import as_owner_of
 from oborona.errors import OboronaError, StoreError
 
 if TYPE_CHECKING:

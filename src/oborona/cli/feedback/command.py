@@ -17,10 +17,10 @@ from oborona.cli.feedback.show import show
 from oborona.cli.feedback.take_back import take_back
 from oborona.cli.feedback.thresholds import rules, thresholds
 from oborona.cli.output import echo_json
-from oborona.cli.personal.store import person_named
 from oborona.cli.terminal import PIPED, Terminal, plain
 from oborona.cli.terminal_person import terminal_caller
 from oborona.desk.asks.events import EventsQuestion, list_events
+from oborona.desk.persons.store import person_named
 from oborona.feedback.events.model import EventKind, StoredEvent
 
 

@@ -11,7 +11,6 @@ from rich.table import Table
 from oborona.cli.context import CliContext, pass_cli_context
 from oborona.cli.feedback.moment import shown_time
 from oborona.cli.output import echo, echo_json
-from oborona.cli.personal.store import person_named
 from oborona.cli.terminal import PIPED, Terminal, plain
 from oborona.cli.terminal_person import terminal_caller
 from oborona.desk.asks.events import (
@@ -23,6 +22,7 @@ from oborona.desk.asks.events import (
 )
 from oborona.desk.call import NotFoundError
 from oborona.desk.events.event_log import ReporterSummary
+from oborona.desk.persons.store import person_named
 
 
 @click.command()

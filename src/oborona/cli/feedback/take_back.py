@@ -11,11 +11,11 @@ from oborona.cli.context import CliContext, pass_cli_context
 from oborona.cli.duration import DurationParam
 from oborona.cli.label_store import warn_without_trainer
 from oborona.cli.output import echo, echo_json
-from oborona.cli.personal.store import person_named
 from oborona.cli.terminal import plain
 from oborona.cli.terminal_person import terminal_caller
 from oborona.desk.acts.events import EventWithdrawal, take_back_events
 from oborona.desk.call import NotFoundError
+from oborona.desk.persons.store import person_named
 
 
 @click.command(name="take-back")

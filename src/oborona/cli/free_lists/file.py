@@ -10,7 +10,7 @@ from typing import Any, Final
 import msgspec
 
 from oborona.atomic_file import atomic_writer
-from oborona.cli.site_list.files import FOLDER_MODE, MODE, contents
+from oborona.desk.lists.files import FOLDER_MODE, MODE, contents
 from oborona.errors import ConfigError, OboronaError, StoreError
 from oborona.policy.folders import FileOwner, PolicyFolders
 from oborona.policy.free_lists import FREE_LISTS, FreeListsTable

@@ -6,45 +6,24 @@ Nothing is turned on that nobody wanted.
 from __future__ import annotations
 
 import sys
-from typing import Final, NamedTuple
+from typing import Final
 
 import click
 
 from oborona.cli.context import CliContext
 from oborona.cli.free_lists.file import ForeignTableError, check_whose, kept_file, write_table
 from oborona.cli.output import echo
-from oborona.cli.policy.files import place
+from oborona.desk.offered_lists import OfferedLists, in_force
 from oborona.errors import ConfigError
 from oborona.policy.fact_table import SCHEMA
-from oborona.policy.free_lists import FREE_LISTS, MAX_MESSAGES, FreeListsTable, obstacle
+from oborona.policy.free_lists import FREE_LISTS, MAX_MESSAGES, FreeListsTable
 from oborona.policy.load import Policy, load_policy
-from oborona.reputation.dnsbl import DnsList
 
 NOT_DONE: Final = 1  # exit status: asked for in options, and not confirmed
 HOW: Final = (
     "DNS lists: none was turned on; those that are free for you:\n"
     "    oborona attach --messages-a-day N --no-commercial    (docs/senders/dns-lists.md)"
 )
-
-
-class OfferedLists(NamedTuple):
-    """The DNS lists of a policy, as a site's answers divide them."""
-
-    on: list[DnsList]
-    off: list[tuple[DnsList, str]]  # with the reason
-
-    @classmethod
-    def of(cls, policy: Policy, answers: FreeListsTable) -> OfferedLists:
-        """Divide the lists that no file of the site switches by itself."""
-        on, off = [], []
-        for dns_list in policy.dns_lists:
-            if f"dns_list.{dns_list.name}.enabled" in policy.lists or dns_list.free_to is None:
-                continue
-            if why := obstacle(dns_list, answers):
-                off.append((dns_list, why))
-            else:
-                on.append(dns_list)
-        return cls(on, off)
 
 
 def answers_of(
@@ -125,19 +104,6 @@ def offer_lists(
         echo(
             "a running daemon takes it within 1.5 seconds; `oborona doctor` proves that they answer"
         )
-
-
-def in_force(policy: Policy) -> str:
-    """Return which DNS lists are on, and what says so, in one line."""
-    names = [dns_list.name for dns_list in policy.dns_lists if dns_list.enabled]
-    words = f"{len(names)} of {len(policy.dns_lists)} are on" if names else "none is on"
-    where = policy.origins.get(f"{FREE_LISTS}.enabled")
-    if where is None:
-        return words
-    table = policy.free_lists
-    trade = "with paying customers" if table.commercial else "of its own mail"
-    size = f"on for {table.messages_a_day:,} messages a day {trade}" if table.enabled else "off"
-    return f"{words}; [{FREE_LISTS}] is {size} ({place(policy.folders, where)})"
 
 
 def _ask() -> FreeListsTable | None:

@@ -17,13 +17,13 @@ from oborona import state_files
 from oborona.accounts.incidents.incident import ActionKind, IncidentAction
 from oborona.accounts.incidents.store import IncidentStore
 from oborona.cli.context import CliContext, pass_cli_context
-from oborona.cli.incident.hook_program import HookProgram
 from oborona.cli.incident.store import open_incidents
 from oborona.cli.output import echo
-from oborona.cli.owner import as_owner_of
-from oborona.cli.programs import ProgramError
-from oborona.cli.state_folder import require_state
 from oborona.cli.terminal import plain
+from oborona.desk.hook_program import HookProgram, hook_program
+from oborona.desk.owner import as_owner_of
+from oborona.desk.programs import ProgramError
+from oborona.desk.state_folder import require_state
 
 ALL_S: Final = 200.0  # of one run; what is left is asked for again
 KEPT_ANSWER: Final = 200  # characters
@@ -55,15 +55,6 @@ def run_hooks(context: CliContext) -> None:
         failed |= not _tell(context, program, action)
     if failed:
         click.get_current_context().exit(os.EX_TEMPFAIL)
-
-
-def hook_program(context: CliContext) -> HookProgram | None:
-    """Return the program of the settings; None = they name none."""
-    inspector = context.loaded.settings.inspector
-    if not inspector.hook_command:
-        return None
-    words, within_s = inspector.hook_command.split(" "), inspector.hook_command_s
-    return HookProgram(words, context.loaded.file, within_s=within_s)
 
 
 def _due(context: CliContext, after: int) -> IncidentAction | None:

@@ -10,8 +10,8 @@ from oborona.accounts.incidents.incident_view import IncidentView
 from oborona.accounts.incidents.store import IncidentStore
 from oborona.cli.context import CliContext
 from oborona.cli.duration import shown_time
-from oborona.cli.state_folder import require_state
 from oborona.desk.asks import incidents as asks
+from oborona.desk.state_folder import require_state
 
 
 def open_incidents(

@@ -4,16 +4,14 @@ of each.
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
 from typing import Final
 
 from rich.table import Table
 
 from oborona.cli.output import echo
 from oborona.cli.terminal import Terminal, plain
-from oborona.desk.models.final_models import InstalledModel, InstalledModels
+from oborona.desk.models.final_models import STANDINGS, InstalledModel, InstalledModels, moment
 from oborona.policy.final_table import FinalMode, FinalTable
-from oborona.policy.models.final.choice import ShippedStanding
 from oborona.policy.models.final.model import decides
 from oborona.policy.models.final.summary import CatchRate, TrainingSummary
 
@@ -22,11 +20,6 @@ MODES: Final = {
     FinalMode.AUTO: "in shadow until it is found better than what stands without it",
     FinalMode.LIVE: "live",
     FinalMode.SHADOW: "in shadow",
-}
-STANDINGS: Final = {
-    ShippedStanding.UNPROVED: "the site's own mail has not said yet whether it is right",
-    ShippedStanding.CONFIRMED: "confirmed by the site's own mail",
-    ShippedStanding.REFUTED: "in shadow: by the site's own mail it loses what the rules alone do not",
 }
 
 
@@ -60,11 +53,6 @@ def _made(model: InstalledModel) -> str:
         f"trained at {moment(model.trained.trained_at)} by "
         f"{plain(model.trained.summary.software)} under policy {plain(model.trained.policy)}"
     )
-
-
-def moment(time: float) -> str:
-    """Return a time, Unix seconds, for people."""
-    return f"{datetime.fromtimestamp(time, UTC).isoformat(sep=' ', timespec='minutes')[:16]} UTC"
 
 
 def _quality(console: Terminal, model: InstalledModel, what: str, name: str) -> None:

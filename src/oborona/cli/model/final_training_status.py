@@ -4,11 +4,10 @@ model: who decides and since when, what the last report found, and when the next
 
 from __future__ import annotations
 
-from oborona.cli.model.final_status import moment
 from oborona.cli.output import echo
 from oborona.cli.terminal import plain
-from oborona.desk.models.final_models import InstalledModels
-from oborona.desk.models.training_overview import TrainingOverview
+from oborona.desk.models.final_models import InstalledModels, moment
+from oborona.desk.models.training_overview import TrainingOverview, when_next
 from oborona.policy.models.final.succession import TrainingReport, told
 
 
@@ -29,13 +28,6 @@ def show_training(training: TrainingOverview, models: InstalledModels) -> None:
             "place (`oborona model final auto` lets it)"
         )
     echo(f"next training: {when_next(training)}")
-
-
-def when_next(training: TrainingOverview) -> str:
-    """Return when the model is trained next, for people."""
-    if training.plan.waits:
-        return f"waits, {training.plan.waits}"
-    return "now, when the machine is not busy" if training.overdue else moment(training.plan.at)
 
 
 def _show_report(last: TrainingReport) -> None:

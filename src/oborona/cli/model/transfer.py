@@ -11,8 +11,8 @@ from oborona.atomic_file import write_atomically
 from oborona.cli.context import CliContext, pass_cli_context
 from oborona.cli.label_store import warn_without_trainer
 from oborona.cli.output import echo
-from oborona.cli.owner import as_asker
 from oborona.desk.labels.label_store import open_labels
+from oborona.desk.owner import as_asker
 from oborona.errors import StoreError
 from oborona.feedback import snapshots
 from oborona.feedback.training_store import TrainingStore

@@ -27,9 +27,9 @@ from oborona.cli.account.store import open_accounts
 from oborona.cli.context import CliContext, pass_cli_context
 from oborona.cli.outgoing.held_note import write_held_mail
 from oborona.cli.outgoing.hold_list import postfix_folder
-from oborona.cli.outgoing.hold_queue import HoldDecision, HoldQueue, NoMailServerError, hold_queue
-from oborona.cli.outgoing.queue_entry import queue_logins
 from oborona.cli.output import echo
+from oborona.desk.outgoing.hold_queue import HoldDecision, HoldQueue, NoMailServerError, hold_queue
+from oborona.desk.outgoing.queue_entry import queue_logins
 from oborona.errors import OboronaError
 
 

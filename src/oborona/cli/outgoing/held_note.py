@@ -16,11 +16,11 @@ from oborona import state_files
 from oborona.accounts.held_mail import DAY_S, held_mail_of
 from oborona.atomic_file import write_atomically
 from oborona.cli.context import CliContext
-from oborona.cli.outgoing.hold_queue import HoldQueue, hold_queue
-from oborona.cli.outgoing.queue_entry import QueueEntry, queue_entries
 from oborona.cli.outgoing.sender_notice import NoticeKind, tell_senders
-from oborona.cli.owner import as_owner_of
 from oborona.cli.terminal import plain
+from oborona.desk.outgoing.hold_queue import HoldQueue, hold_queue
+from oborona.desk.outgoing.queue_entry import QueueEntry, queue_entries
+from oborona.desk.owner import as_owner_of
 from oborona.telemetry.alert import encodable_text
 
 _TOLD: Final = msgspec.json.Decoder(dict[str, float])  # Unix seconds, by login

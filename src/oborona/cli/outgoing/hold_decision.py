@@ -12,12 +12,12 @@ import click
 
 from oborona.cli.context import CliContext, pass_cli_context
 from oborona.cli.outgoing.hold_list import held_lines, postfix_folder
-from oborona.cli.outgoing.hold_queue import HoldDecision, HoldQueue, hold_queue
-from oborona.cli.outgoing.queue_entry import QueueEntry, of_login, queue_entries
 from oborona.cli.outgoing.released_place import clear_places
 from oborona.cli.outgoing.sender_notice import NoticeKind, tell_senders
 from oborona.cli.output import echo
 from oborona.cli.terminal import plain
+from oborona.desk.outgoing.hold_queue import HoldDecision, HoldQueue, hold_queue
+from oborona.desk.outgoing.queue_entry import QueueEntry, of_login, queue_entries
 from oborona.errors import OboronaError
 
 NOT_DONE: Final = 1  # exit status: something that was asked for is held still

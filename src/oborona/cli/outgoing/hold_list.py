@@ -10,15 +10,15 @@ from typing import Final
 import click
 
 from oborona.cli.context import CliContext, pass_cli_context
-from oborona.cli.outgoing.hold_queue import hold_queue
-from oborona.cli.outgoing.queue_entry import (
+from oborona.cli.output import echo, echo_json
+from oborona.cli.terminal import plain
+from oborona.desk.outgoing.hold_queue import hold_queue
+from oborona.desk.outgoing.queue_entry import (
     QueueEntry,
     entry_object,
     of_login,
     queue_entries,
 )
-from oborona.cli.output import echo, echo_json
-from oborona.cli.terminal import plain
 
 LENGTH: Final = 100  # characters of an address, or of a rule's words
 _TO: Final = 2  # recipients that are named

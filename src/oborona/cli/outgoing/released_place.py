@@ -12,8 +12,8 @@ import click
 
 from oborona import secret, state_files
 from oborona.cli.context import CliContext
-from oborona.cli.outgoing.queue_entry import QueueEntry
-from oborona.cli.owner import as_owner_of
+from oborona.desk.outgoing.queue_entry import QueueEntry
+from oborona.desk.owner import as_owner_of
 from oborona.errors import StoreError
 from oborona.journal.entry import JournalEntry
 from oborona.message.hashing import Hasher

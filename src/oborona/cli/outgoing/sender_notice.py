@@ -21,12 +21,12 @@ from oborona import state_files
 from oborona.accounts.store.queue_holds import banned_logins
 from oborona.cli.account.store import open_accounts
 from oborona.cli.context import CliContext
-from oborona.cli.outgoing.hold_queue import HoldQueue
-from oborona.cli.outgoing.queue_entry import QueueEntry
-from oborona.cli.postfix.instance import PostfixError
-from oborona.cli.programs import ProgramError
 from oborona.cli.terminal import plain
 from oborona.daemon.site_name import site_name
+from oborona.desk.outgoing.hold_queue import HoldQueue
+from oborona.desk.outgoing.queue_entry import QueueEntry
+from oborona.desk.postfix.instance import PostfixError
+from oborona.desk.programs import ProgramError
 from oborona.ident import to_text
 from oborona.reputation.personal import mail_address
 

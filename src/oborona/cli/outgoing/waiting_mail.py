@@ -12,10 +12,10 @@ import click
 
 from oborona.cli.context import CliContext, pass_cli_context
 from oborona.cli.outgoing.hold_list import postfix_folder
-from oborona.cli.outgoing.hold_queue import HoldDecision, hold_queue
-from oborona.cli.outgoing.queue_entry import queue_logins
 from oborona.cli.output import echo, echo_json
 from oborona.cli.terminal import plain
+from oborona.desk.outgoing.hold_queue import HoldDecision, hold_queue
+from oborona.desk.outgoing.queue_entry import queue_logins
 
 NOTHING: Final = 1  # exit status: there is none, or some of it can't be held
 

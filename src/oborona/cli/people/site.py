@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from oborona.cli.context import CliContext
-from oborona.cli.owner import as_owner_of
-from oborona.cli.state_folder import require_state
+from oborona.desk.owner import as_owner_of
+from oborona.desk.state_folder import require_state
 
 
 @contextmanager

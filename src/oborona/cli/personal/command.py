@@ -11,24 +11,27 @@ import click
 from rich.table import Table
 
 from oborona.cli.context import CliContext, pass_cli_context
-from oborona.cli.invoking_user import invoking_user
 from oborona.cli.output import echo, echo_json
-from oborona.cli.personal.store import open_persons, person_named, until
+from oborona.cli.personal.store import until
 from oborona.cli.personal.transfer import export, import_
 from oborona.cli.signature.command import when
 from oborona.cli.terminal import PIPED, Terminal, plain
-from oborona.domains import registrable
-from oborona.reputation.personal import (
-    LAXEST,
-    STRICTEST,
-    EntryAction,
-    InvalidPersonalEntry,
-    PersonalEntry,
-    PersonalEntryKind,
-    entry,
-    list_name,
-    mail_address,
+from oborona.cli.terminal_person import terminal_caller
+from oborona.desk.acts.personal import (
+    AllowOrder,
+    DenyOrder,
+    ListedEntries,
+    RemoveOrder,
+    StrictnessOrder,
+    allow_senders,
+    deny_senders,
+    remove_entries,
+    set_strictness,
 )
+from oborona.desk.asks.personal import PersonalListQuestion, show_person
+from oborona.desk.persons.store import person_named
+from oborona.desk.refusals import UnusableValueError
+from oborona.reputation.personal import LAXEST, STRICTEST, PersonalEntryKind
 
 _KINDS = (
     click.option(
@@ -97,7 +100,8 @@ def allow(
     """Allow a sender whose identity is proved: into the inbox, whatever the score."""
     if beside and given["kind"] != PersonalEntryKind.LIST:
         raise click.UsageError("--from goes with --list")
-    _put(context, EntryAction.ALLOW, person, what, beside, **given)
+    order = AllowOrder(beside=beside, **_order(person, what, **given))
+    _say(allow_senders(context, terminal_caller(), order))
 
 
 @personal.command()
@@ -114,51 +118,25 @@ def allow(
 @pass_cli_context
 def deny(context: CliContext, /, person: str, what: Sequence[str], **given: Any) -> None:
     """Deny a sender, and whoever claims to be them: into the spam folder at least."""
-    _put(context, EntryAction.DENY, person, what, "", **given)
+    order = DenyOrder(**_order(person, what, **given))
+    _say(deny_senders(context, terminal_caller(), order))
 
 
-def _put(
-    context: CliContext,
-    side: EntryAction,
-    person: str,
-    values: Sequence[str],
-    beside: str,
-    *,
-    kind: str | None,
-    expires: str,
-    note: str,
-) -> None:
-    now, address, of = (
-        time.time(),
-        person_named(person),
-        PersonalEntryKind(kind or PersonalEntryKind.ADDRESS),
-    )
-    end = when(expires, now)
-    entries = []
-    for value in values:
-        proof = (
-            (beside or registrable(list_name(value)))
-            if of is PersonalEntryKind.LIST and side is EntryAction.ALLOW
-            else ""
-        )
-        try:
-            entries.append(
-                entry(
-                    side,
-                    of,
-                    value,
-                    beside=proof,
-                    time=now,
-                    expires=end,
-                    note=note or f"by {invoking_user()}",
-                )
-            )
-        except InvalidPersonalEntry as fault:
-            raise click.BadParameter(str(fault), param_hint="WHAT") from None
-    with open_persons(context) as store:
-        store.put(address, entries, now=now)
-    for own_entry in entries:
-        echo(f"{address}: {own_entry.say}{f' from {own_entry.beside}' if own_entry.beside else ''}")
+def _order(
+    person: str, what: Sequence[str], *, kind: str | None, expires: str, note: str
+) -> dict[str, Any]:
+    return {
+        "person": person_named(person),
+        "what": list(what),
+        "kind": PersonalEntryKind(kind or PersonalEntryKind.ADDRESS),
+        "expires": when(expires, time.time()),
+        "note": note,
+    }
+
+
+def _say(listed: ListedEntries) -> None:
+    for words in listed.say:
+        echo(f"{listed.person}: {words}")
 
 
 @personal.command()
@@ -177,39 +155,16 @@ def remove(
     address = person_named(person)
     if bool(what) is everything:
         raise click.UsageError("name WHAT is to be removed, or say --everything")
-    with open_persons(context, make=False) as store:
-        removed = (
-            store.clear(address) if everything else store.remove(address, _entry_keys(what, kind))
-        )
+    order = RemoveOrder(
+        person=address,
+        what=list(what),
+        kind=None if kind is None else PersonalEntryKind(kind),
+        everything=everything,
+    )
+    removed = remove_entries(context, terminal_caller(), order).removed
     echo(f"{address}: {removed} removed")
     if not removed and not everything:
         click.get_current_context().exit(1)
-
-
-def _entry_keys(values: Sequence[str], kind: str | None) -> list[tuple[PersonalEntryKind, str]]:
-    """Return each thing under every kind that it may be of."""
-    things = []
-    for text in values:
-        if kind is not None:
-            value = (
-                list_name(text)
-                if kind == PersonalEntryKind.LIST
-                else text.strip().lower().removeprefix("@")
-            )
-            things.append(
-                (
-                    PersonalEntryKind(kind),
-                    mail_address(text) if kind == PersonalEntryKind.SENDER else value,
-                )
-            )
-        elif mail_address(text):
-            things += [
-                (PersonalEntryKind.ADDRESS, mail_address(text)),
-                (PersonalEntryKind.CLAIMED, mail_address(text)),
-            ]
-        else:
-            things.append((PersonalEntryKind.TEXT, text.strip().lower()))
-    return things
 
 
 @personal.command()
@@ -223,9 +178,9 @@ def strict(context: CliContext, person: str, factor: str) -> None:
     address = person_named(person)
     try:
         number = 1.0 if factor == "default" else float(factor)
-        with open_persons(context) as store:
-            store.strict(address, number)
-    except ValueError:
+        order = StrictnessOrder(person=address, factor=number)
+        set_strictness(context, terminal_caller(), order)
+    except (ValueError, UnusableValueError):
         raise click.BadParameter(
             f"{factor[:50]!a} is no number from {STRICTEST:g} to {LAXEST:g}", param_hint="FACTOR"
         ) from None
@@ -239,33 +194,16 @@ def strict(context: CliContext, person: str, factor: str) -> None:
 @pass_cli_context
 def show(context: CliContext, person: str, contacts: bool, as_json: bool) -> None:
     """Show a person's entries, the newest last."""
-    address, now = person_named(person), time.time()
-    with open_persons(context, make=False) as store:
-        profile = store.of(address)
-    known_contacts = [
-        own_entry for own_entry in profile.entries if own_entry.side is EntryAction.CONTACT
-    ]
-    listed = [
-        own_entry for own_entry in profile.entries if own_entry.side is not EntryAction.CONTACT
-    ]
+    question = PersonalListQuestion(person=person, contacts=contacts)
+    shown = show_person(context, terminal_caller(), question)
     if as_json:
-        echo_json(
-            {
-                "person": address,
-                "strictness": profile.strictness,
-                "contacts": len(known_contacts),
-                "entries": [
-                    _object(own_entry, now)
-                    for own_entry in (profile.entries if contacts else listed)
-                ],
-            }
-        )
+        echo_json(shown)
         return
     echo(
-        f"{address}: spam threshold of the policy times {profile.strictness:g}, {len(known_contacts)} contacts"
+        f"{shown.person}: spam threshold of the policy times {shown.strictness:g}, {shown.contacts} contacts"
     )
     table = Table("entry", "of", "value", "proved by", "since", "by", "until", "note")
-    for own_entry in profile.entries if contacts else listed:
+    for own_entry in shown.entries:
         table.add_row(
             own_entry.side.value,
             own_entry.kind.value,
@@ -273,24 +211,9 @@ def show(context: CliContext, person: str, contacts: bool, as_json: bool) -> Non
             plain(own_entry.beside),
             time.strftime("%Y-%m-%d %H:%M", time.localtime(own_entry.time)),
             f"label {own_entry.word}" if own_entry.word else own_entry.source.value,
-            until(own_entry.expires) + (" (over)" if own_entry.expired(now) else ""),
+            until(own_entry.expires) + (" (over)" if own_entry.expired else ""),
             plain(own_entry.note),
         )
     for column in table.columns:
         column.overflow = "fold"  # the end of an address is what tells it from others
     Terminal(width=None if sys.stdout.isatty() else PIPED).print(table, highlight=False)
-
-
-def _object(own_entry: PersonalEntry, now: float) -> dict[str, object]:
-    return {
-        "side": own_entry.side,
-        "kind": own_entry.kind,
-        "value": own_entry.value,
-        "beside": own_entry.beside,
-        "time": own_entry.time,
-        "source": own_entry.source,
-        "expires": own_entry.expires,
-        "expired": own_entry.expired(now),
-        "word": own_entry.word,
-        "note": own_entry.note,
-    }

@@ -8,9 +8,9 @@ import click
 
 from oborona.cli.context import CliContext, pass_cli_context
 from oborona.cli.output import echo
-from oborona.cli.policy.files import files
 from oborona.cli.policy.hits import hits_on
 from oborona.desk.policy.used_traps import traps_in_use
+from oborona.desk.policy_files import files
 from oborona.policy.rule_tests import failure, run_tests
 
 

@@ -9,8 +9,8 @@ import msgspec
 
 from oborona.cli.context import CliContext, pass_cli_context
 from oborona.cli.output import echo
-from oborona.cli.policy.files import place, short
 from oborona.desk.policy.origins import policy_rows, setting_rows
+from oborona.desk.policy_files import place, short
 
 
 @click.command()

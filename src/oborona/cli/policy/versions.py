@@ -10,7 +10,6 @@ import msgspec
 
 from oborona.cli.context import CliContext, pass_cli_context
 from oborona.cli.output import echo
-from oborona.cli.owner import as_asker, as_owner_of
 from oborona.cli.terminal import Terminal, plain
 from oborona.cli.terminal_person import terminal_caller
 from oborona.desk.asks.policy import (
@@ -19,6 +18,7 @@ from oborona.desk.asks.policy import (
     compare_policies,
     list_versions,
 )
+from oborona.desk.owner import as_asker, as_owner_of
 from oborona.desk.policy.difference import MeaningChange
 from oborona.desk.policy.folder_replacement import replace_files
 from oborona.desk.policy.guarded_publication import roll_back_to

@@ -14,10 +14,14 @@ import click
 from oborona.atomic_file import write_atomically
 from oborona.cli.context import CliContext, pass_cli_context
 from oborona.cli.output import echo, stdout_errors
-from oborona.cli.reputation.entity import KINDS
-from oborona.cli.reputation.flagged_entities import FlaggedEntity, flagged_entities
-from oborona.cli.reputation.formats import as_cdb, as_cidr, as_json, as_rbldnsd
 from oborona.daemon.site_name import site_name
+from oborona.desk.reputation.entity import KINDS
+from oborona.desk.reputation.flagged_entities import (
+    FlaggedEntity,
+    flagged_entities,
+    selected,
+)
+from oborona.desk.reputation.formats import as_cdb, as_cidr, as_json, as_rbldnsd
 from oborona.message.shingles import ShingleType
 from oborona.reputation.flag import ReputationFlag
 
@@ -93,15 +97,6 @@ def export(
     if dry_run or str(file) != "-":
         outcome = "would be written to" if dry_run else "written to"
         echo(f"{len(listed)} {flag} entities {outcome} {file}")
-
-
-def selected(entities: list[FlaggedEntity], flag: ReputationFlag) -> list[FlaggedEntity]:
-    """Return those with a flag, of poor also the bad ones, that have a name; sorted by it."""
-    flags = {ReputationFlag.POOR, ReputationFlag.BAD} if flag is ReputationFlag.POOR else {flag}
-    return sorted(
-        (flagged for flagged in entities if flagged.flag in flags and flagged.entity.piece),
-        key=lambda flagged: (flagged.entity.type, flagged.entity.piece),
-    )
 
 
 def _octets(form: str, entities: list[FlaggedEntity], action: str, site: str, now: float) -> bytes:

@@ -2,47 +2,23 @@
 
 from __future__ import annotations
 
-import asyncio
 import sys
-import time
-from typing import Any, Final
+from typing import Final
 
 import click
-import msgspec
 from rich.table import Table
 from rich.text import Text
 
 from oborona.cli.context import CliContext, pass_cli_context
 from oborona.cli.output import echo_json
-from oborona.cli.reputation.entity import EntityName, entity_named
-from oborona.cli.reputation.history import (
-    EntityRecord,
-    Reading,
-    entity_records,
-    network_of,
-    octets,
-    repips,
-)
 from oborona.cli.reputation.history_chart import picture
-from oborona.cli.reputation.pin_store import (
-    change_line,
-    change_object,
-    note_line,
-    pin_line,
-    pin_object,
-    pins_for_reading,
-)
+from oborona.cli.reputation.pin_words import change_line, note_line, pin_line
 from oborona.cli.terminal import PIPED, Terminal, plain
+from oborona.desk.reputation.portrait import EntityPortrait, portray_entity, show_portrait
+from oborona.desk.reputation.statement import shown_change
 from oborona.message.shingle_name import name_of
-from oborona.message.shingles import Hasher, ShingleType
-from oborona.policy.ports import GeoIpLookup
-from oborona.reputation.address import RepIP
 from oborona.reputation.flag import ReputationFlag
-from oborona.reputation.geoip import NoGeoIp
 from oborona.reputation.judgement.model import EntityJudgement
-from oborona.reputation.pins import Pin
-from oborona.stores.counters import open_readonly
-from oborona.stores.pins.rows import PinChange, PinNote
 
 COLOURS: Final = {
     ReputationFlag.GOOD: "green",
@@ -50,16 +26,6 @@ COLOURS: Final = {
     ReputationFlag.POOR: "yellow",
     ReputationFlag.BAD: "red",
 }
-LAST: Final = 5  # changes that are shown
-
-
-class _PeopleReports(msgspec.Struct, frozen=True):
-    """What people said of an entity."""
-
-    pin: Pin | None = None
-    network: Pin | None = None  # of an address without one: its network's
-    notes: tuple[PinNote, ...] = ()
-    changes: tuple[PinChange, ...] = ()
 
 
 @click.command()
@@ -73,49 +39,15 @@ def show(context: CliContext, entity: str, as_json: bool) -> None:
     domain example.org, or KIND:VALUE: sender, account, link, host, url, phone, wallet, handle,
     contact, list, file, picture.
     """
-    now, hasher = time.time(), Hasher(context.keys().shingles)
-    named = entity_named(entity, hasher)
-    places: GeoIpLookup = context.places() if named.type == ShingleType.CLIENT_IP else NoGeoIp()
-    with open_readonly(context.loaded.settings, context.state) as store:
-        [record], history = asyncio.run(_read(store, named, hasher, places, now))
-        size = octets(store, named, now)
-    reports = _people_reports(context, named, hasher, now)
+    portrait = portray_entity(context, entity)
     if as_json:
-        echo_json(_object(record, history, reports, size, now))
+        echo_json(show_portrait(portrait))
     else:
-        _print(record, history, reports, size, now)
+        _print(portrait)
 
 
-async def _read(
-    store: Reading, named: EntityName, hasher: Hasher, places: GeoIpLookup, now: float
-) -> tuple[list[EntityRecord], RepIP | None]:
-    addresses = [named.piece] if named.type == ShingleType.CLIENT_IP and named.piece else []
-    histories = await repips(store, addresses, hasher, places, now)
-    return await entity_records(store, [named], hasher, now), next(iter(histories), None)
-
-
-def _people_reports(
-    context: CliContext, named: EntityName, hasher: Hasher, now: float
-) -> _PeopleReports:
-    with pins_for_reading(context) as store:
-        if store is None:
-            return _PeopleReports()
-        pin, home = store.of(named.shingle, now), network_of(named, hasher)
-        return _PeopleReports(
-            pin,
-            None if pin is not None or home is None else store.of(home.shingle, now),
-            tuple(store.notes(named.shingle)),
-            tuple(store.changes(named.shingle, LAST)),
-        )
-
-
-def _print(
-    record: EntityRecord,
-    history: RepIP | None,
-    reports: _PeopleReports,
-    size: int | None,
-    now: float,
-) -> None:
+def _print(portrait: EntityPortrait) -> None:
+    record, history, reports, size, now = portrait
     terminal = Terminal(soft_wrap=True, width=None if sys.stdout.isatty() else PIPED)
     entity, judgement = record.entity, record.judgement
     head = Text(f"{plain(entity.name)}  {entity.kind}  ", "bold")
@@ -143,7 +75,7 @@ def _print(
     _print_judgement(terminal, judgement)
     for title, lines in (
         ("notes", [note_line(note) for note in reports.notes]),
-        ("last changes", [change_line(change) for change in reports.changes]),
+        ("last changes", [change_line(shown_change(change)) for change in reports.changes]),
     ):
         if lines:
             terminal.print(Text(f"\n{title}", "bold"))
@@ -181,28 +113,3 @@ def _flagged(flag: ReputationFlag) -> Text:
 
 def _words(say: str) -> str:
     return f": {plain(say)}" if say else ""
-
-
-def _object(
-    record: EntityRecord,
-    history: RepIP | None,
-    reports: _PeopleReports,
-    size: int | None,
-    now: float,
-) -> dict[str, Any]:
-    entity = record.entity
-    return {
-        "entity": entity.name,
-        "kind": entity.kind,
-        "shingle": name_of(entity.shingle),
-        "now": now,
-        "buckets": [bucket._asdict() for bucket in record.past.buckets],
-        "days": [day._asdict() for day in record.past.days],
-        "connect": None if history is None else msgspec.structs.asdict(history),
-        "judgement": msgspec.to_builtins(record.judgement),
-        "pin": None if reports.pin is None else pin_object(reports.pin),
-        "network_pin": None if reports.network is None else pin_object(reports.network),
-        "notes": [msgspec.structs.asdict(note) for note in reports.notes],
-        "changes": [change_object(change) for change in reports.changes],
-        "octets": size,
-    }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
@@ -14,24 +14,33 @@ from rich.table import Table
 
 from oborona.cli.context import CliContext, pass_cli_context
 from oborona.cli.duration import shown_time
-from oborona.cli.invoking_user import invoking_user
+from oborona.cli.mailboxes import messages
 from oborona.cli.output import echo
-from oborona.cli.owner import as_owner_of
 from oborona.cli.signature.proposals import accept, decline, proposals, propose
-from oborona.cli.signature.store import as_object, open_signatures
 from oborona.cli.signature.transfer import export, import_
-from oborona.cli.signature.trial import found_in_good_mail, test
+from oborona.cli.signature.trial import test
 from oborona.cli.terminal import Terminal
-from oborona.policy.signatures import (
-    BrokenSignature,
-    Signature,
-    SignatureFlag,
-    SignatureKind,
-    SignatureScope,
-    check_signature,
+from oborona.cli.terminal_person import terminal_caller
+from oborona.desk.acts.signatures import (
+    SignatureEndOrder,
+    SignatureNamesOrder,
+    SignatureOrder,
+    add_unless_good,
+    expire_signature,
+    remove_signatures,
 )
+from oborona.desk.asks.signatures import (
+    FILED,
+    SignatureListQuestion,
+    SignatureQuestion,
+    list_signatures,
+    show_signature,
+)
+from oborona.desk.refusals import NothingDoneError
+from oborona.desk.signatures.store import ShownSignature
+from oborona.policy.signatures import SignatureFlag, SignatureKind, SignatureScope
 from oborona.policy.signatures.check import LAST_TIME
-from oborona.stores.signatures.rows import SignatureHits, SignatureState
+from oborona.stores.signatures.rows import SignatureState
 from oborona.types import RuleMode
 
 _KINDS: Final = click.Choice([kind.value for kind in SignatureKind])
@@ -103,38 +112,29 @@ def add(
 
     Exit status 1 when good mail has it.
     """
-    now = time.time()
+    order = SignatureOrder(
+        value=value,
+        flag=SignatureFlag(given["flag"]),
+        kind=SignatureKind(given["kind"]),
+        where=SignatureScope(given["where"]),
+        inside=given["inside"],
+        owner=given["owner"],
+        reason=given["reason"],
+        expires=when(given["expires"], time.time()),
+        score=given["score"],
+        mode=RuleMode.SHADOW if given["shadow"] else RuleMode.LIVE,
+        most=most,
+    )
+    good = (source.raw for source in messages(ham)) if ham is not None else ()
     try:
-        checked = check_signature(
-            Signature(
-                id="s1",
-                flag=SignatureFlag(given["flag"]),
-                kind=SignatureKind(given["kind"]),
-                value=value,
-                where=SignatureScope(given["where"]),
-                inside=given["inside"],
-                owner=given["owner"] or invoking_user(),
-                reason=given["reason"],
-                author=invoking_user(),
-                created=now,
-                expires=when(given["expires"], now),
-                score=given["score"],
-                mode=RuleMode.SHADOW if given["shadow"] else RuleMode.LIVE,
-            )
-        )
-    except BrokenSignature as fault:
-        raise click.BadParameter(str(fault)) from None
-    if ham is not None and checked.flag is SignatureFlag.SPAM:
-        hits, total = found_in_good_mail(context, checked, ham)
-        if hits > most * total:
-            click.echo(f"oborona: not added: {hits} of {total} good messages have it", err=True)
-            click.get_current_context().exit(1)
-    with as_owner_of(context.state), open_signatures(context) as store:
-        ((name, new),) = store.add([checked], now=now)
+        added = add_unless_good(context, terminal_caller(), order, good)
+    except NothingDoneError as error:
+        click.echo(f"oborona: {error}", err=True)
+        click.get_current_context().exit(1)
     if as_json:
-        echo(msgspec.json.encode({"id": name, "new": new}))
+        echo(msgspec.json.encode({"id": added.id, "new": added.new}))
     else:
-        echo(f"{name} {'added' if new else 'is the same, and is there already'}")
+        echo(f"{added.id} {'added' if added.new else 'is the same, and is there already'}")
 
 
 @signature.command(name="list")
@@ -157,51 +157,31 @@ def list_(
     context: CliContext, every: bool, owner: str | None, marks: bool, by_hits: bool, as_json: bool
 ) -> None:
     """List signatures of policy files and of the store, with how often each was found."""
-    now = time.time()
-    rows: list[tuple[Signature, str, dict[str, Any]]] = [
-        (signature, "file", {}) for signature in context.policy().signatures.values()
-    ]
-    with open_signatures(context) as store:
-        hits = store.hits(now)
-        states = tuple(SignatureState) if every else (SignatureState.ACTIVE,)
-        rows += [
-            (
-                signature.signature,
-                signature.state.value,
-                {"decided": signature.decided, "decided_by": signature.decided_by},
-            )
-            for signature in store.all(*states)
-        ]
-    rows = [
-        row
-        for row in rows
-        if (owner is None or row[0].owner == owner)
-        and (marks or row[0].flag is not SignatureFlag.MARK)
-    ]
-    if by_hits:
-        rows.sort(key=lambda row: (-_hits(hits, row[0]).today, -_hits(hits, row[0]).total))
+    question = SignatureListQuestion(every=every, owner=owner, marks=marks, by_hits=by_hits)
+    listed = list_signatures(context, terminal_caller(), question)
     if as_json:
-        for one_, state, more in rows:
-            echo(msgspec.json.encode(as_object(one_, state, _hits(hits, one_), now) | more))
+        for shown in listed.signatures:
+            decided = () if shown.state == FILED else ("decided", "decided_by")
+            echo(msgspec.json.encode(_object(shown, decided)))
         return
     table = Table(
         "id", "flag", "kind", "what", "owner", "why", "until", "today", "total", "last found"
     )
-    for one_, state, _ in rows:
-        hit_counts = _hits(hits, one_)
+    for shown in listed.signatures:
+        one_, hits = shown.signature, shown.hits
         table.add_row(
             one_.id,
-            _flagged(one_, state),
+            _flagged(shown),
             one_.kind.value if one_.where is SignatureScope.ANY else f"{one_.kind} in {one_.where}",
             ascii(one_.value)[1:-1] if not one_.value.isprintable() else one_.value,
             one_.owner,
             one_.reason,
             ""
             if not one_.expires
-            else shown_time(one_.expires) + (" (expired)" if one_.expired(now) else ""),
-            str(hit_counts.today),
-            str(hit_counts.total),
-            shown_time(hit_counts.last),
+            else shown_time(one_.expires) + (" (expired)" if shown.expired else ""),
+            str(hits.today),
+            str(hits.total),
+            shown_time(hits.last),
         )
     Terminal().print(table)
 
@@ -211,39 +191,19 @@ def list_(
 @pass_cli_context
 def show(context: CliContext, name: str) -> None:
     """Show everything about a signature, as one JSON object."""
-    now = time.time()
-    with open_signatures(context) as store:
-        hits = store.hits(now)
-        filed = context.policy().signatures.get(name)
-        if filed is not None:
-            echo(msgspec.json.encode(as_object(filed, "file", _hits(hits, filed), now)))
-            return
-        record = store.get(name)
-        more = {
-            "decided": record.decided,
-            "decided_by": record.decided_by,
-            "evidence": record.evidence,
-        }
-        echo(
-            msgspec.json.encode(
-                as_object(record.signature, record.state.value, _hits(hits, record.signature), now)
-                | more
-            )
-        )
+    shown = show_signature(context, terminal_caller(), SignatureQuestion(name=name))
+    more = () if shown.state == FILED else ("decided", "decided_by", "evidence")
+    echo(msgspec.json.encode(_object(shown, more)))
 
 
 @signature.command()
 @click.argument("names", metavar="ID...", nargs=-1, required=True)
 @pass_cli_context
-def remove(context: CliContext, names: Iterable[str]) -> None:
+def remove(context: CliContext, names: Sequence[str]) -> None:
     """Take signatures out of use; who did it is kept."""
-    with as_owner_of(context.state), open_signatures(context) as store:
-        for record in [
-            store.get(name) for name in names
-        ]:  # all of them are there, or nothing is done
-            name = record.signature.id
-            store.decide(name, SignatureState.REMOVED, by=invoking_user(), now=time.time())
-            echo(f"{name} removed")
+    order = SignatureNamesOrder(names=list(names))
+    for name in remove_signatures(context, terminal_caller(), order).names:
+        echo(f"{name} removed")
 
 
 @signature.command()
@@ -254,8 +214,7 @@ def expire(context: CliContext, name: str, until: str) -> None:
     """Set when a signature expires: in a number of days, after a date, at once, or never."""
     now = time.time()
     at = now if until == "now" else 0.0 if until == "never" else when(until, now)
-    with as_owner_of(context.state), open_signatures(context) as store:
-        store.expire(name, at, now=now)
+    expire_signature(context, terminal_caller(), SignatureEndOrder(name=name, until=at))
     echo(f"{name} {'never expires' if not at else 'expires ' + shown_time(at)}")
 
 
@@ -281,16 +240,18 @@ def when(text: str, now: float) -> float:
     )
 
 
-def _hits(hits: dict[str, SignatureHits], counted: Signature) -> SignatureHits:
-    return hits.get(counted.id, SignatureHits())
+def _object(shown: ShownSignature, more: Sequence[str]) -> dict[str, Any]:
+    """Return a signature as `--json` shows it."""
+    fields = ("state", "expired", "hits", *more)
+    return msgspec.structs.asdict(shown.signature) | {name: getattr(shown, name) for name in fields}
 
 
-def _flagged(listed: Signature, state: str) -> str:
-    words = [listed.flag.value]
+def _flagged(shown: ShownSignature) -> str:
+    listed, words = shown.signature, [shown.signature.flag.value]
     if listed.mode is RuleMode.SHADOW:
         words.append("shadow")
     if listed.score is not None:
         words.append(f"{listed.score:g}")
-    if state not in ("file", SignatureState.ACTIVE.value):
-        words.append(state)
+    if shown.state not in (FILED, SignatureState.ACTIVE.value):
+        words.append(shown.state)
     return " ".join(words)

@@ -2,29 +2,20 @@
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 import click
 import msgspec
 
 from oborona.cli.context import CliContext, pass_cli_context
-from oborona.cli.invoking_user import invoking_user
 from oborona.cli.output import echo
-from oborona.cli.owner import as_owner_of
-from oborona.cli.signature.store import open_signatures
-from oborona.policy.signatures import (
-    BrokenSignature,
-    Signature,
-    SignatureFlag,
-    SignatureKind,
-    check_signature,
-)
-from oborona.policy.signatures.model import MAX_SIGNATURES
+from oborona.cli.terminal_person import terminal_caller
+from oborona.desk.acts.signatures import SignatureImportOrder, import_signatures
+from oborona.desk.signatures.store import open_signatures
+from oborona.desk.signatures.text_lines import MAX_FILE
+from oborona.policy.signatures import SignatureFlag, SignatureKind
 from oborona.stores.signatures.rows import SignatureState
-
-MAX_FILE: Final = 128 << 20  # bytes: 200,000 signatures as JSON
 
 
 @click.command(name="import")
@@ -56,48 +47,20 @@ def import_(context: CliContext, /, file: Any, skip_broken: bool, **given: str) 
     A line is a phrase, or what --kind says; lines that `export` wrote are signatures whole. A line
     that begins with # is a comment.
     """
-    raw, called = file.read(MAX_FILE + 1), getattr(file, "name", "-")
-    if len(raw) > MAX_FILE:
-        raise click.UsageError(f"{called}: is larger than {MAX_FILE >> 20} MiB")
-    pattern = Signature(
-        id="s1",
+    order = SignatureImportOrder(
+        content=file.read(MAX_FILE + 1),
+        called=getattr(file, "name", "-"),
         flag=SignatureFlag(given["flag"]),
         kind=SignatureKind(given["kind"]),
-        value="",
-        owner=given["owner"] or given["author"] or invoking_user(),
+        owner=given["owner"],
         reason=given["reason"],
-        author=given["author"] or invoking_user(),
-        created=time.time(),
+        author=given["author"],
+        skip_broken=skip_broken,
     )
-    signatures: list[Signature] = []
-    for number, line in enumerate(raw.split(b"\n"), 1):
-        try:
-            signature = _signature(line, pattern)
-        except (BrokenSignature, msgspec.DecodeError, UnicodeDecodeError) as fault:
-            place = f"{called}:{number}: {fault}"
-            if not skip_broken:
-                raise click.UsageError(f"{place}; nothing was added") from None
-            click.echo(f"oborona: {place}", err=True)
-            continue
-        if signature is not None:
-            signatures.append(signature)
-    if len(signatures) > MAX_SIGNATURES:
-        raise click.UsageError(f"{called}: holds more than {MAX_SIGNATURES} signatures")
-    with as_owner_of(context.state), open_signatures(context) as store:
-        added = sum(new for _, new in store.add(signatures, now=pattern.created))
-    echo(f"{added} added, {len(signatures) - added} were there already")
-
-
-def _signature(line: bytes, pattern: Signature) -> Signature | None:
-    """Return the signature of a line, None for an empty one or a comment."""
-    text = line.decode("utf-8").strip()
-    if not text or text.startswith("#"):
-        return None
-    if text.startswith('{"'):
-        return check_signature(
-            msgspec.structs.replace(msgspec.json.decode(text, type=Signature), id="s1")
-        )
-    return check_signature(msgspec.structs.replace(pattern, value=text))
+    done = import_signatures(context, terminal_caller(), order)
+    for problem in done.passed_over:
+        click.echo(f"oborona: {problem}", err=True)
+    echo(f"{done.added} added, {done.same} were there already")
 
 
 @click.command()

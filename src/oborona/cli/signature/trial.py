@@ -1,4 +1,4 @@
-"""`oborona signature test`, and what good mail says of a new signature."""
+"""`oborona signature test`."""
 
 from __future__ import annotations
 
@@ -14,17 +14,9 @@ from oborona.cli.context import CliContext, pass_cli_context
 from oborona.cli.mailboxes import messages
 from oborona.cli.output import echo
 from oborona.cli.terminal import Terminal
-from oborona.message.parse import parse
-from oborona.policy.signatures import (
-    BrokenSignature,
-    Signature,
-    SignatureBook,
-    SignatureFinder,
-    SignatureFlag,
-    SignatureKind,
-    SignatureScope,
-    check_signature,
-)
+from oborona.desk.asks.signatures import SignatureTrialQuestion, tried_signatures
+from oborona.desk.signatures.trial import found_signatures
+from oborona.policy.signatures import SignatureFinder, SignatureKind, SignatureScope
 
 
 @click.command()
@@ -63,23 +55,14 @@ def test(
     """Say which signatures are found in messages, mboxes, Maildirs or folders; nothing is counted,
     and pictures are not read.
     """
-    if value is None:
-        _run_trial(context, paths, context.signatures(), as_json=as_json)
-        return
-    try:
-        signature = check_signature(
-            Signature(
-                id="s1",
-                flag=SignatureFlag.SPAM,
-                kind=SignatureKind(kind),
-                value=value,
-                where=SignatureScope(where),
-                inside=inside,
-            )
-        )
-    except BrokenSignature as fault:
-        raise click.BadParameter(str(fault)) from None
-    _run_trial(context, paths, SignatureBook.of([signature]), as_json=as_json)
+    question = SignatureTrialQuestion(
+        messages=[],
+        value=value,
+        kind=SignatureKind(kind),
+        where=SignatureScope(where),
+        inside=inside,
+    )
+    _run_trial(context, paths, tried_signatures(context, question), as_json=as_json)
 
 
 def _run_trial(
@@ -87,36 +70,17 @@ def _run_trial(
 ) -> None:
     now, total, hit = time.time(), 0, 0
     counts: Counter[str] = Counter()
-    regions = tuple(context.loaded.settings.site.regions.split())
     for path in paths:
         for source in messages(path):
-            some = signatures.find(parse(source.raw, regions=regions), now).signatures
+            [names] = found_signatures(context, signatures, [source.raw], now)
             total += 1
-            hit += bool(some)
-            counts.update(signature.id for signature in some)
+            hit += bool(names)
+            counts.update(names)
             if as_json:
-                echo(
-                    msgspec.json.encode(
-                        {"file": source.name, "signatures": [signature.id for signature in some]}
-                    )
-                )
+                echo(msgspec.json.encode({"file": source.name, "signatures": names}))
     if as_json:
         return
     table = Table("id", "messages", "share", title=f"{hit} of {total} messages have a signature")
     for name, times in counts.most_common():
         table.add_row(name, str(times), f"{times / total:.2%}")
     Terminal().print(table)
-
-
-def found_in_good_mail(context: CliContext, signature: Signature, ham: Path) -> tuple[int, int]:
-    """Return how many of some good messages have a signature, and how many there are.
-
-    Raises:
-        Unread: they can't be read.
-    """
-    book, hits, total = SignatureBook.of([signature]), 0, 0
-    regions = tuple(context.loaded.settings.site.regions.split())
-    for source in messages(ham):
-        total += 1
-        hits += bool(book.find(parse(source.raw, regions=regions), 0.0).signatures)
-    return hits, total

@@ -3,41 +3,37 @@
 from __future__ import annotations
 
 import sys
-import time
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Final
 
 import click
 from rich.table import Table
 
 from oborona.cli.context import CliContext, pass_cli_context
-from oborona.cli.invoking_user import invoking_user
 from oborona.cli.mailboxes import UnreadableMail
 from oborona.cli.output import echo, echo_json
-from oborona.cli.owner import as_asker
-from oborona.cli.site_list.files import (
-    EMPTY,
-    OWN,
-    SiteList,
-    UnknownListError,
-    contents,
-    file_of,
-    find_list,
-    implicit_list,
-    in_force_line,
-    list_lock,
-    undo_file,
-    usage,
-    write,
-)
 from oborona.cli.terminal import PIPED, Terminal, plain
-from oborona.reputation.locallists import BrokenLine, ListAction
-from oborona.reputation.locallists.edit import lines, with_entries, without_entries
-from oborona.reputation.locallists.foreign_formats import ForeignFormat, foreign_lines, form_of
-from oborona.reputation.subject import ListSubject
+from oborona.cli.terminal_person import terminal_caller
+from oborona.desk.acts.lists import (
+    MAX_FILE,
+    ChangedList,
+    ListImportOrder,
+    ListOrder,
+    ListUndoOrder,
+    RestoredList,
+    add_entries,
+    foreign_entries,
+    import_entries,
+    remove_from_list,
+    undo_list,
+)
+from oborona.desk.asks.lists import ListQuestion, show_lists
+from oborona.desk.lists.files import UnknownListError
+from oborona.desk.owner import as_asker
+from oborona.reputation.locallists.foreign_formats import ForeignFormat
 
-MAX_FILE = 64 << 20
-SHOWN = 20  # lines of an import that can't be used
+SHOWN: Final = 20  # lines of an import that can't be used
 
 
 @click.group(name="list")
@@ -59,21 +55,16 @@ def list_() -> None:
 @pass_cli_context
 def add(context: CliContext, name: str, entries: Sequence[str], reason: str) -> None:
     """Put entries on a list; the list `allow` or `deny` is begun with its first one."""
-    site_list = find_list(context, name)
-    with list_lock(site_list):
-        try:
-            edited = with_entries(contents(site_list.path), entries, _note(reason))
-        except ValueError as fault:
-            raise usage(fault) from None
-        if edited.changed:
-            _write(site_list, edited.raw)
-    for entry in edited.same:
-        echo(f"{site_list.name}: {entry} is there already")
-    for entry in edited.changed:
-        echo(f"{site_list.name}: {entry} added")
-    _warn(context, site_list, edited.changed)
-    if edited.changed:
-        echo(in_force_line(site_list))
+    order = ListOrder(name=name, entries=list(entries), reason=reason)
+    done = add_entries(context, terminal_caller(), order)
+    for entry in done.same:
+        echo(f"{done.name}: {entry} is there already")
+    for entry in done.changed:
+        echo(f"{done.name}: {entry} added")
+    for warning in done.warnings:
+        click.echo(f"oborona: {warning}", err=True)
+    if done.changed:
+        echo(in_force_line(done))
 
 
 @list_.command()
@@ -82,26 +73,17 @@ def add(context: CliContext, name: str, entries: Sequence[str], reason: str) -> 
 @pass_cli_context
 def remove(context: CliContext, name: str, entries: Sequence[str]) -> None:
     """Take entries off a list. Exit status 1 when one was not on it."""
-    site_list = find_list(context, name)
-    with list_lock(site_list):
-        try:
-            edited = without_entries(contents(site_list.path), entries)
-        except ValueError as fault:
-            raise usage(fault) from None
-        if edited.changed:
-            _write(site_list, edited.raw or EMPTY)
-    for entry in edited.changed:
-        echo(f"{site_list.name}: {entry} removed")
-    for entry in edited.same:
+    done = remove_from_list(context, terminal_caller(), ListOrder(name=name, entries=list(entries)))
+    for entry in done.changed:
+        echo(f"{done.name}: {entry} removed")
+    for entry in done.same:
         click.echo(
-            (
-                f"oborona: {site_list.name}: {entry} is not on it; oborona list show {name} shows what is"
-            ),
+            (f"oborona: {done.name}: {entry} is not on it; oborona list show {name} shows what is"),
             err=True,
         )
-    if edited.changed:
-        echo(in_force_line(site_list))
-    if edited.same:
+    if done.changed:
+        echo(in_force_line(done))
+    if done.same:
         click.get_current_context().exit(1)
 
 
@@ -143,10 +125,18 @@ def import_(
     nothing was added.
     """
     text = _read(file)
-    some = list(foreign_lines(text, ForeignFormat(form) if form else form_of(text)))
-    broken = [entry for entry in some if entry.problem]
-    for entry in broken[:SHOWN]:
-        click.echo(f"oborona: {file}:{entry.line}: {plain(entry.problem)}", err=True)
+    order = ListImportOrder(
+        name=name,
+        content=text,
+        called=file.name,
+        form=ForeignFormat(form) if form else None,
+        skip_broken=skip_broken,
+        reason=reason,
+        dry=dry_run,
+    )
+    broken = foreign_entries(text, order.form).problems
+    for line, problem in broken[:SHOWN]:
+        click.echo(f"oborona: {file}:{line}: {plain(problem)}", err=True)
     if len(broken) > SHOWN:
         click.echo(f"oborona: {file}: and {len(broken) - SHOWN} more", err=True)
     if broken and not skip_broken:
@@ -154,26 +144,11 @@ def import_(
             f"{file}: {len(broken)} lines can't be used, nothing was added; --skip-broken "
             f"takes the others"
         )
-    site_list = find_list(context, name)
-    with list_lock(site_list):
-        before = contents(site_list.path)
-        head = f"# {_note(f'from {plain(file.name)}' + (f': {reason}' if reason else ''))}\n"
-        edited = with_entries(before, [entry.entry for entry in some if entry.entry], "")
-        fresh = edited.raw[len(before.rstrip(b"\n")) + 1 if before else 0 :]
-        if edited.changed and not dry_run:
-            _write(
-                site_list,
-                before
-                + (b"" if before.endswith(b"\n") or not before else b"\n")
-                + head.encode()
-                + fresh,
-            )
+    done = import_entries(context, terminal_caller(), order)
     outcome = "would be added" if dry_run else "added"
-    echo(
-        f"{site_list.name}: {len(edited.changed)} {outcome}, {len(edited.same)} were there already"
-    )
-    if edited.changed and not dry_run:
-        echo(in_force_line(site_list))
+    echo(f"{done.name}: {len(done.changed)} {outcome}, {len(done.same)} were there already")
+    if not dry_run and done.changed:
+        echo(in_force_line(done))
 
 
 @list_.command()
@@ -181,14 +156,9 @@ def import_(
 @pass_cli_context
 def undo(context: CliContext, name: str) -> None:
     """Take back the last change that a command made to a list; twice is as before."""
-    site_list = find_list(context, name)
-    with list_lock(site_list):
-        before = contents(undo_file(site_list.path))
-        if not before:
-            raise UnknownListError(f"{site_list.name}: no change to take back")
-        _write(site_list, before)
-    echo(f"{site_list.name}: as before, {sum(1 for _ in lines(before))} entries")
-    echo(in_force_line(site_list))
+    done = undo_list(context, terminal_caller(), ListUndoOrder(name=name))
+    echo(f"{done.name}: as before, {done.entries} entries")
+    echo(in_force_line(done))
 
 
 @list_.command()
@@ -200,95 +170,36 @@ def show(context: CliContext, name: str | None, as_json: bool) -> None:
     if name is None:
         _show_all(context, as_json=as_json)
         return
-    site_list = find_list(context, name)
-    for line in lines(contents(site_list.path)):
+    for line in show_lists(context, terminal_caller(), ListQuestion(name=name)).entries:
         if as_json:
-            echo_json({"list": site_list.name, "entry": line.entry, "comment": line.comment})
+            echo_json(line)
         else:
             echo(plain(f"{line.entry}  # {line.comment}" if line.comment else line.entry))
 
 
 def _show_all(context: CliContext, *, as_json: bool) -> None:
-    policy = context.policy()
-    table = Table("list", "does", "of", "entries", "mode", "file")
-    rows = [
-        (local_list.name, local_list.action.value, [of.value for of in local_list.of], sum(map(len, local_list.tables)), local_list.mode.value, file_of(policy, local_list.name))
-        for local_list in policy.local_lists.lists
-    ]  # fmt: skip
-    for name, action, of, entries, mode, file in rows:
-        if as_json:
-            fields = {"list": name, "action": action, "of": of, "entries": entries, "mode": mode}
-            echo_json(fields | {"file": None if file is None else str(file)})
-        table.add_row(
-            name, action, " ".join(of), str(entries), mode, "" if file is None else str(file)
-        )
+    found = show_lists(context, terminal_caller(), ListQuestion())
     if as_json:
+        for row in found.lists:
+            echo_json(row)
         return
-    if rows:
+    table = Table("list", "does", "of", "entries", "mode", "file")
+    for row in found.lists:
+        table.add_row(
+            row.name, row.action, " ".join(row.of), str(row.entries), row.mode, row.file or ""
+        )
+    if found.lists:
         Terminal(width=None if sys.stdout.isatty() else PIPED).print(table, highlight=False)
-    names = {name for name, *_ in rows}
-    for implicit in OWN:
-        if implicit.name not in names:
-            echo(f"{implicit.name}: no entry yet; oborona list add {implicit.word} ENTRY begins it")
+    for name, word in found.to_begin.items():
+        echo(f"{name}: no entry yet; oborona list add {word} ENTRY begins it")
 
 
-def _write(site_list: SiteList, raw: bytes) -> None:
-    try:
-        write(site_list, raw)
-    except BrokenLine as fault:
-        raise UnknownListError(
-            f"{site_list.path}:{fault.line}: {fault.problem}; nothing was changed"
-        ) from None
-
-
-def _warn(context: CliContext, site_list: SiteList, added: Sequence[str]) -> None:
-    """Say what an admin would wonder about later: an entry that another list outweighs, or that
-    counts only when proved.
-    """
-    lists = context.policy().local_lists
-    implicit = implicit_list(site_list.name)
-    action = (
-        site_list.list.action
-        if site_list.list is not None
-        else implicit.action
-        if implicit is not None
-        else None
+def in_force_line(done: ChangedList | RestoredList) -> str:
+    """Return what is said once a list was changed."""
+    return (
+        f"{done.path}; a running daemon takes it within 1.5 seconds; oborona list undo "
+        f"{done.called} takes it back"
     )
-    for entry in added:
-        of = (
-            ListSubject.FROM
-            if "@" in entry
-            else ListSubject.CLIENT
-            if _numeric(entry)
-            else ListSubject.RDNS
-        )
-        probe = entry if not entry.startswith("@") else f"x{entry}"
-        listing = lists.look(of, probe.removeprefix(".").partition("/")[0])
-        if listing is not None and listing.action is not action:
-            click.echo(
-                (
-                    f"oborona: {listing.list} has {listing.entry} and would {listing.action.value}: "
-                    f"the narrower decides, of equals the denial"
-                ),
-                err=True,
-            )
-    if action is ListAction.ALLOW and any(not _numeric(entry) for entry in added):
-        click.echo(
-            (
-                "oborona: a name or mail address is let in when SPF, DKIM or the client's own "
-                "name proves it; where it was not, oborona explain ID says so"
-            ),
-            err=True,
-        )
-
-
-def _numeric(entry: str) -> bool:
-    return ":" in entry or entry.replace(".", "").replace("/", "").isdigit()
-
-
-def _note(reason: str) -> str:
-    author = f"{invoking_user()}, {time.strftime('%Y-%m-%d')}"
-    return plain(f"{reason.strip()} ({author})" if reason.strip() else author)
 
 
 def _read(file: Path) -> str:

@@ -60,7 +60,7 @@ async def show_reports(visit: Visit) -> web.Response:
         return visit.csv("reports", heads, ([row[head] for head in heads] for row in rows))
     following = found["next"] if found is not None else None
     return visit.render(
-        "said/list.html",
+        "reports/list.html",
         rows=rows,
         told=told,
         kinds=KINDS,
@@ -85,7 +85,7 @@ async def show_report(visit: Visit) -> web.Response:
         raise DeskError(404, "there is no such report")
     found = await visit.ask("events.show", {"id": number}, dict[str, Any])
     return visit.render(
-        "said/event.html",
+        "reports/event.html",
         event=found["event"],
         before=found["decisions_before"],
         kinds=KINDS,
@@ -103,7 +103,7 @@ async def show_reporter(visit: Visit) -> web.Response:
     asked = {"person": visit.parts["name"], "most": AT_ONCE}
     found = await visit.ask("events.person", asked, dict[str, Any])
     return visit.render(
-        "said/person.html",
+        "reports/person.html",
         name=visit.parts["name"],
         person=found["person"],
         today=found["thresholds"],
@@ -129,7 +129,7 @@ async def take_back_reports(visit: Visit) -> web.Response:
         order=order,
         title=_("Believe reports no more"),
         back="/said",
-        shown="said/withdrawn.html",
+        shown="reports/withdrawn.html",
         answer=dict[str, Any],
         undo="/said/restore",
         undo_fields=_withdrawn_ids,
@@ -149,7 +149,7 @@ async def restore_reports(visit: Visit) -> web.Response:
         order={"ids": _ids(visit)},
         title=_("Believe reports as before"),
         back="/said",
-        shown="said/restored.html",
+        shown="reports/restored.html",
         answer=dict[str, Any],
     )
     return await carry_out(visit, plan)

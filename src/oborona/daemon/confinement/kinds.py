@@ -6,7 +6,7 @@
              read and write files, connect, start threads; no program, no process, no signal to
              another one, no name space, nothing that looks into other processes, no kernel
              interface beside files and sockets, no memory that is made executable
-    writer, trainer
+    writer, trainer, metrics
              the same, and no connection but socket files; the writer of a cluster speaks TCP
              (io_uring is refused from the start because what is asked for through its memory passes
              no filter: libuv does without it where it is not there when a loop is made)
@@ -111,6 +111,7 @@ class ProcessKind(enum.StrEnum):
     EVENT_LOGS = "event logs"
     DESK = "desk"
     CONSOLE = "console"
+    METRICS = "metrics"
 
 
 _HERE: Final = (socket.AF_UNIX,)
@@ -131,6 +132,7 @@ _FAMILIES: Final[dict[ProcessKind, tuple[int, ...]]] = {
     ProcessKind.EVENT_LOGS: _HERE,
     ProcessKind.DESK: _ANYWHERE,  # mailboxes that a copy is moved in, the DNS of a try
     ProcessKind.CONSOLE: _ANYWHERE,  # who looks at its pages
+    ProcessKind.METRICS: _HERE,  # it is asked on a socket that its parent opened
 }
 STARTS_PROGRAMS: Final = frozenset(
     {ProcessKind.READER, ProcessKind.FINAL_TRAINER, ProcessKind.FLOWS}

@@ -18,6 +18,7 @@ from oborona.journal.index.follower import IndexFollower
 from oborona.journal.index.index import JournalIndex
 from oborona.journal.words.follower import SearchFollower
 from oborona.journal.words.writer import SearchWriter
+from oborona.metrics import Gauge
 from oborona.recheck.keeper import STEP_ROWS, keep
 from oborona.recheck.moves import MoveStore
 from oborona.telemetry.trouble import TroubleNotice
@@ -25,6 +26,12 @@ from oborona.telemetry.trouble import TroubleNotice
 HOUR_S: Final = 3600.0
 LAG_S: Final = 600.0  # what is followed is kept so much longer than it is looked for
 AGAIN_S: Final = 60.0  # between attempts to open what can't be opened
+BEHIND: Final = Gauge(
+    "oborona_journal_behind_seconds",
+    "For how long the index and the search files have not been up with the journal; 0 while they "
+    "are.",
+    ("follower",),
+)
 
 log = logging.getLogger("oborona.keeper")
 
@@ -99,6 +106,7 @@ class JournalDependents:
         self._search: SearchFollower | None = None
         self._moves: MoveStore | None = None
         self._tasks: set[asyncio.Task[None]] = set()
+        BEHIND.set_function(self._behind)
         self._no_index = TroubleNotice(
             "no index: delivered mail is not judged again", "there is an index again"
         )
@@ -106,6 +114,10 @@ class JournalDependents:
             "no search files: searches read the journal", "there are search files again"
         )
         self._no_moves = TroubleNotice("moves are not purged", "moves are purged again")
+
+    def _behind(self) -> dict[tuple[str], float]:
+        followers = {("index",): self._following, ("search",): self._search}
+        return {name: one.behind_s for name, one in followers.items() if one is not None}
 
     def open(self) -> bool:
         """Open what is not open; return whether all is."""

@@ -16,6 +16,7 @@ import msgspec
 from oborona import state_files
 from oborona.accounts.excess_spool import waits
 from oborona.config import Settings
+from oborona.daemon.keeper.chart_keeper import ChartKeeper
 from oborona.daemon.keeper.journal import keep_journal
 from oborona.heartbeat import beat_forever
 from oborona.policy.load_cache import PolicyCache
@@ -76,6 +77,7 @@ async def _main(
         partial(_policy_in_force, settings, state, before)
     )  # loaded once, by who asks first
     beside = [asyncio.create_task(_act_on_incidents(settings, name, state, policy))]
+    beside.append(asyncio.create_task(_keep_charts(state)))
     beside.append(asyncio.create_task(_watch_complaints(state, counters, policy)))
     if settings.alarm.held_hours or settings.alarm.tell_senders:
         beside.append(asyncio.create_task(_watch_held_mail(settings, name, state)))
@@ -161,6 +163,15 @@ async def _act_on_incidents(
             await dispatcher.close(ALERT_GRACE_S)
         actions.close()
         notice.close()
+
+
+async def _keep_charts(state: Path) -> None:
+    """Keep the file of charts, for ever."""
+    charts = ChartKeeper(state, time.time)
+    try:
+        await charts.run()
+    finally:
+        await asyncio.to_thread(charts.close)
 
 
 async def _watch_complaints(

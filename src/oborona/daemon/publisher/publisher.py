@@ -36,7 +36,7 @@ from oborona.daemon.publisher.reporter import PolicyReporter, refusal_of
 from oborona.daemon.publisher.snapshots import PolicySnapshots, snapshot_folder
 from oborona.doorbell import CHANGED, LOOK_S, NAMED, FileNotices
 from oborona.errors import PolicyError, StoreError
-from oborona.heartbeat import beat
+from oborona.heartbeat import beat, beat_and_tell
 from oborona.policy.expression import FactSchema
 from oborona.policy.folders import PolicyFolders
 from oborona.policy.load_cache import PolicyCache, PublishedPolicy
@@ -148,7 +148,7 @@ class PolicyPublisher:
             *([notices] if notices.given else []),
         ]
         while not self._stop:
-            beat()
+            beat_and_tell()
             look_s = TOLD_LOOK_S if self._ask_for(notices) else LOOK_S
             look_s = MOVING_LOOK_S if self._rest.waits else look_s
             readable, _, _ = select.select(heard, [], [], 0.0 if self._asked else look_s)

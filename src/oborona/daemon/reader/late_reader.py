@@ -22,7 +22,7 @@ import msgspec
 
 from oborona.daemon.reader.picture_client import PictureClient
 from oborona.daemon.reader.wire import ReaderTask
-from oborona.ident import to_text
+from oborona.ident import time_of_id, to_text
 from oborona.journal.entry import LateFindings
 from oborona.message.model import Picture
 from oborona.metrics import Counter, Gauge
@@ -51,6 +51,11 @@ LATE: Final = Counter(
     ("outcome",),
 )
 WAITING: Final = Gauge("oborona_late_waiting", "Messages whose pictures wait to be read.", ())
+AGE: Final = Gauge(
+    "oborona_late_age_seconds",
+    "How long the first of these messages has waited; 0 where none waits.",
+    (),
+)
 
 log = logging.getLogger("oborona.late")
 
@@ -109,6 +114,7 @@ class LateReader:
         self._done = asyncio.Event()  # there is nothing to do
         self._done.set()
         WAITING.set_function(lambda: {(): self.waiting})
+        AGE.set_function(lambda: {(): self.age_s})
         self._tasks = [
             asyncio.create_task(self._run(), name=f"late-{number}") for number in range(AT_ONCE)
         ]
@@ -117,6 +123,13 @@ class LateReader:
     def waiting(self) -> int:
         """Messages that wait, those that are being read included."""
         return len(self._waiting) + self._busy
+
+    @property
+    def age_s(self) -> float:
+        """How long the first message that nobody reads yet has waited, in seconds."""
+        if not self._waiting:
+            return 0.0
+        return max(0.0, self._clock() - time_of_id(self._waiting[0].ident))
 
     def add(self, ident: int, scan: Scan) -> None:
         """Take a message that was counted and journaled; returns at once.

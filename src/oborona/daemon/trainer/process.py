@@ -36,6 +36,11 @@ WAITING: Final = Gauge(
     "Events that are written down and not decided yet, or whose effects are missing.",
     (),
 )
+AGE: Final = Gauge(
+    "oborona_events_age_seconds",
+    "How long the first of these events has waited; 0 where none waits.",
+    (),
+)
 TROUBLE: Final = Gauge(
     "oborona_events_trouble",
     "1 while nothing that people say is decided because a store is away.",
@@ -74,6 +79,7 @@ class EventProcessorRunner:
         self._again_at = float("-inf")
         self.trouble = ""
         WAITING.set_function(lambda: {(): self.waiting()})
+        AGE.set_function(lambda: {(): self.age_s()})
         TROUBLE.set_function(lambda: {(): bool(self.trouble)})
 
     def step(self) -> bool:
@@ -112,6 +118,16 @@ class EventProcessorRunner:
             return sum(self._opened[2].waiting())
         except StoreError:
             return 0
+
+    def age_s(self) -> float:
+        """Return how long the first of them has waited; 0 while that can't be read."""
+        if self._opened is None:
+            return 0.0
+        try:
+            first = self._opened[2].first_waiting()
+        except StoreError:
+            return 0.0
+        return 0.0 if first is None else max(0.0, time.time() - first)
 
     def close(self) -> None:
         """Let the stores go."""

@@ -23,7 +23,7 @@ from oborona.accounts.store.ratings import (
 from oborona.accounts.store.rows import AccountDeed
 from oborona.desk.call import NotFoundError, ask
 from oborona.desk.site import Site
-from oborona.desk.state_store import open_state_store
+from oborona.desk.state_folder import open_store
 from oborona.people.caller import Caller
 from oborona.people.rights import Right
 from oborona.policy.account_tests import ACCOUNT_SCHEMA
@@ -136,7 +136,7 @@ def open_accounts(site: Site, *, make: bool = False) -> AbstractContextManager[A
     Raises:
         StoreError: it can't be used; without `make`, there is none.
     """
-    return open_state_store(site, AccountStore, state_files.ACCOUNTS, make=make)
+    return open_store(site, AccountStore, state_files.ACCOUNTS, make=make)
 
 
 def find_account(store: AccountStore, name: str) -> Account:

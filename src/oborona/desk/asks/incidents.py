@@ -15,7 +15,7 @@ from oborona.accounts.incidents.store import IncidentStore
 from oborona.desk.asks.accounts import find_account
 from oborona.desk.call import NotFoundError, ask
 from oborona.desk.site import Site
-from oborona.desk.state_store import open_state_store
+from oborona.desk.state_folder import open_store
 from oborona.people.caller import Caller
 from oborona.people.rights import Right
 
@@ -94,7 +94,7 @@ def open_incidents(site: Site, *, make: bool = False) -> AbstractContextManager[
     Raises:
         StoreError: it can't be used; without `make`, there is none.
     """
-    return open_state_store(site, IncidentStore, state_files.ACCOUNTS, make=make)
+    return open_store(site, IncidentStore, state_files.ACCOUNTS, make=make)
 
 
 def find_incident(store: IncidentStore, ident: int) -> Incident:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from oborona import state_files
 from oborona.desk.site import Site
-from oborona.desk.state_store import open_state_store
+from oborona.desk.state_folder import open_store
 from oborona.feedback.label import Label, RecordedLabel
 from oborona.feedback.personal_entries import LabelOrigin, entries_from_label
 from oborona.reputation.personal import PersonalEntry, mail_address
@@ -24,7 +24,7 @@ def note_words(
         StoreError: it can't be written; the words themselves stand, and saying them again mends it.
     """
     lines = []
-    with open_state_store(site, PersonStore, state_files.PERSONS, make=True) as store:
+    with open_store(site, PersonStore, state_files.PERSONS, make=True) as store:
         for word, origin, recorded in words:
             person, entries = mail_address(word.person), list[PersonalEntry]()
             if person:
@@ -39,5 +39,5 @@ def note_words(
 def take_back_words(site: Site, words: Sequence[int]) -> None:
     """Remove what followed from words, where anything was ever written down."""
     if words and (site.state / state_files.PERSONS).exists():
-        with open_state_store(site, PersonStore, state_files.PERSONS, make=True) as store:
+        with open_store(site, PersonStore, state_files.PERSONS, make=True) as store:
             store.take_back(words)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 from msgspec import UNSET, UnsetType
@@ -18,6 +19,12 @@ from oborona.policy.models.final.file import TrainedModel, decode, version
 from oborona.policy.models.final.model import Forest, decides, most_added
 from oborona.policy.models.final.summary import TrainingSummary
 from oborona.stores.final_model import read_choice, read_first, shipped_paths, standing_of
+
+STANDINGS: Final = {
+    ShippedStanding.UNPROVED: "the site's own mail has not said yet whether it is right",
+    ShippedStanding.CONFIRMED: "confirmed by the site's own mail",
+    ShippedStanding.REFUTED: "in shadow: by the site's own mail it loses what the rules alone do not",
+}
 
 
 class InstalledModel(msgspec.Struct, frozen=True, kw_only=True):
@@ -86,6 +93,11 @@ def usable(octets: bytes, path: Path) -> TrainedModel:
         return Forest(decode(octets), SCHEMA).trained
     except OboronaError as error:
         raise StoreError(f"{path}: {error}") from error
+
+
+def moment(time: float) -> str:
+    """Return a time, Unix seconds, for people."""
+    return f"{datetime.fromtimestamp(time, UTC).isoformat(sep=' ', timespec='minutes')[:16]} UTC"
 
 
 class FinalModelFigures(msgspec.Struct, frozen=True, kw_only=True):

@@ -11,6 +11,7 @@ import msgspec
 
 from oborona import state_files
 from oborona.config.final_trainer import FinalTrainingSettings
+from oborona.desk.models.final_models import moment
 from oborona.feedback.final.train import missing_packages
 from oborona.stores.final_training_plan import TrainingPlan, training_plan, word_tally
 from oborona.stores.final_training_record import TrainingRecord, read_record
@@ -43,6 +44,13 @@ def training_state(state: Path, settings: FinalTrainingSettings, now: float) -> 
     return TrainingOverview(
         record, plan, not plan.waits and plan.at <= now, lacks, state / state_files.FINAL_REPORTS
     )
+
+
+def when_next(training: TrainingOverview) -> str:
+    """Return when the model is trained next, for people."""
+    if training.plan.waits:
+        return f"waits, {training.plan.waits}"
+    return "now, when the machine is not busy" if training.overdue else moment(training.plan.at)
 
 
 def training_data(training: TrainingOverview) -> dict[str, Any]:

@@ -140,6 +140,17 @@ class EventLog(SharedSqliteFile):
         ((undone,),) = self.rows("SELECT count(*) FROM event WHERE done < turn")
         return int(undecided), int(undone)
 
+    def first_waiting(self) -> float | None:
+        """Return when the first event was heard that is not decided, or lacks effects.
+
+        Unix seconds; None: there is none.
+        """
+        first = [
+            *self.rows("SELECT heard FROM event WHERE decided IS NULL ORDER BY id LIMIT 1"),
+            *self.rows("SELECT heard FROM event WHERE done < turn ORDER BY id LIMIT 1"),
+        ]
+        return min((float(heard) for (heard,) in first), default=None)
+
     def origin(self) -> bytes:
         """Return what tells this log from any other, 16 octets."""
         ((name,),) = self.rows("SELECT name FROM origin")

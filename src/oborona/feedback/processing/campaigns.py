@@ -170,6 +170,23 @@ def state_of(db: sqlite3.Connection, campaign: int, now: float) -> CampaignRecor
     )
 
 
+def contested_campaigns(
+    db: sqlite3.Connection, now: float, most: int
+) -> list[tuple[int, int, int]]:
+    """Return the campaigns of the last day of which believed people say both, the largest first.
+
+    Returns:
+        Of each its number, how many complain and how many pardon.
+    """
+    return db.execute(
+        "SELECT campaign, sum(what = 'complaint') AS bad, sum(what = 'pardon') AS good"
+        " FROM campaign_person WHERE weight > 0 AND campaign IN"
+        " (SELECT id FROM campaign WHERE last > ?1) AND last > ?1"
+        " GROUP BY campaign HAVING bad AND good ORDER BY bad + good DESC LIMIT ?2",
+        (now - WINDOW_S, most),
+    ).fetchall()
+
+
 def repeated(
     db: sqlite3.Connection, campaign: int, person: str, kind: EventKind, message: bytes, now: float
 ) -> int:

@@ -17,7 +17,7 @@ from oborona.cli.policy.migration.changes import (
     table_of,
 )
 from oborona.cli.policy.migration.differences import PolicyDifference, differences, is_as_shipped
-from oborona.cli.policy.migration.layout import (
+from oborona.desk.policy_layout import (
     SUFFIXES,
     CopyState,
     PolicyCopy,

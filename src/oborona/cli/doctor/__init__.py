@@ -1,1 +1,0 @@
-"""`oborona doctor`: each part is asked whether it works, and what to do if not."""

@@ -1,0 +1,1 @@
+"""The site's own lists as files of the policy folder."""

@@ -1,0 +1,1 @@
+"""Mail of our own people in the mail server's queue."""

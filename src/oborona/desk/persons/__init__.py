@@ -1,0 +1,1 @@
+"""Lists of single persons, within the scope of who asks."""

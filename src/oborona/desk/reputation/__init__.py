@@ -1,0 +1,1 @@
+"""Entities as people name them: their pasts, and what is set by hand."""

@@ -1,0 +1,1 @@
+"""Signatures of the store, and what is found with them."""

@@ -1,0 +1,1 @@
+"""Charts: what the daemon did in each ten minutes and each day."""
