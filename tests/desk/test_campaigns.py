@@ -196,6 +196,12 @@ def test_what_the_site_has_taught_is_not_turned_round(site: SpokenSite) -> None:
         ("campaigns.decide", {"id": 1, "verdict": "boring"}),
         ("campaigns.decide", {"id": 1}),
         ("campaigns.undecide", {"id": 1}),
+        ("cases.snooze", {"id": 77, "until": 0}),
+        ("cases.snooze", {"id": 1, "until": 1.0}),
+        ("cases.snooze", {"id": 1, "until": 1e300}),
+        ("cases.note", {"id": 77, "text": "x"}),
+        ("cases.note", {"id": 1, "text": " "}),
+        ("cases.note", {"id": 1, "text": "x" * 2_001}),
         ("campaigns.list", {"most": 100_000}),
         ("campaigns.list", {"after": -1}),
     ],
@@ -205,6 +211,69 @@ def test_what_is_no_order_is_refused_plainly(
 ) -> None:
     with pytest.raises((CallError, msgspec.ValidationError)):
         site.ask(name, **asked)
+
+
+def test_a_case_is_put_off_and_woken(site: SpokenSite) -> None:
+    stores, until = site.stores(), time.time() + 3600
+    site.ask("cases.snooze", JOE, id=1, until=until, dry=True)
+    assert site.stores() == stores
+    site.ask("campaigns.take", JOE, id=1)
+    done = site.ask("cases.snooze", JOE, id=1, until=until, reason="asked their desk")
+    assert done["snooze"] == {"by": "joe", "until": until}
+    assert [one["summary"]["id"] for one in site.ask("campaigns.list")["campaigns"]] == [2]
+    settled = site.ask("campaigns.list", settled=True)["campaigns"]
+    assert settled[0]["snooze"]["by"] == "joe"
+    assert settled[0]["lock"] is None, "it is given back"
+    again = site.ask("cases.snooze", KIM, id=1, until=until + 60)
+    site.ask(again["undo"]["call"], KIM, **again["undo"]["asked"])
+    assert site.ask("campaigns.show", id=1)["case"]["snooze"]["until"] == until
+    site.ask("cases.snooze", KIM, id=1, until=0)
+    assert len(site.ask("campaigns.list")["campaigns"]) == 2
+
+
+def test_notes_stand_beside_a_case(site: SpokenSite) -> None:
+    stores = site.stores()
+    site.ask("cases.note", JOE, id=1, text="x", dry=True)
+    assert site.stores() == stores
+    assert site.ask("campaigns.show", id=1)["notes"] == []
+    site.ask("cases.note", JOE, id=1, text=" a shop that\nmoved \u202e")
+    site.ask("cases.note", KIM, id=2, text="other")
+    (note,) = site.ask("campaigns.show", id=1)["notes"]
+    assert (note["by"], note["text"]) == ("joe", "a shop that\nmoved \u202e")
+
+
+def test_a_campaign_has_bars_of_what_was_said(site: SpokenSite) -> None:
+    shown = site.ask("campaigns.show", id=1)
+    assert shown["by_hour"] is True
+    assert len(shown["bars"]) == 24
+    assert shown["bars"][-1]["time"] <= time.time() < shown["bars"][-1]["time"] + 3600
+    last = shown["bars"][-1]
+    assert (last["copies"], last["complaints"], last["pardons"]) == (0, 2, 1)
+
+
+@pytest.mark.parametrize("verdict", ["spam", "good", "newsletter"])
+@pytest.mark.parametrize("teach", [True, False])
+@pytest.mark.parametrize("withdraw", [True, False])
+def test_each_effect_is_chosen_and_undone_by_itself(
+    site: SpokenSite, verdict: str, teach: bool, withdraw: bool
+) -> None:
+    before = believed(site)
+    chosen = {"verdict": verdict, "teach": teach, "withdraw": withdraw}
+    done = site.ask("campaigns.decide", JOE, id=1, **chosen)
+    assert bool(done["taught"]) is (teach and verdict != "newsletter")
+    assert bool(done["events"]) is withdraw
+    assert believed(site) == before or withdraw
+    waiting = [one["summary"]["id"] for one in site.ask("campaigns.list")["campaigns"]]
+    assert waiting == [2], "what is decided waits for something new"
+    site.ask("campaigns.undecide", JOE, id=1)
+    assert (believed(site), labels(site)) == (before, [])
+    assert len(site.ask("campaigns.list")["campaigns"]) == 2
+
+
+def test_what_is_said_after_a_decision_brings_a_case_back(site: SpokenSite) -> None:
+    site.ask("campaigns.decide", JOE, id=1, verdict="newsletter")
+    site.say(site.lunch, "zoe@z.example", COMPLAINT)
+    assert len(site.ask("campaigns.list")["campaigns"]) == 2
 
 
 def test_two_who_decide_at_once_are_told(tmp_path: Path) -> None:

@@ -43,6 +43,21 @@ def test_each_ask_answers(site: SpokenSite) -> None:
     assert site.ask("recheck.moves", before=page["next"])["moves"][0]["id"] == 1
 
 
+def test_moves_are_found_by_their_state_and_undone_by_their_rule(site: SpokenSite) -> None:
+    with MoveStore(site.state / state_files.MOVES) as moves:
+        (rule, *_) = moves.since(0.0)[0].why.split()
+    assert site.ask("recheck.undo", since=0.0, rule="NO_SUCH_RULE", dry=True)["moves"] == []
+    with pytest.raises(CallError, match="a rule goes with a time"):
+        site.ask("recheck.undo", moves=[1], rule=rule)
+    site.ask("recheck.undo", moves=[1])
+    found = site.ask("recheck.moves", state="undone", most=1)
+    assert ([one["id"] for one in found["moves"]], found["next"]) == ([1], 1)
+    assert [one["id"] for one in site.ask("recheck.moves", state="decided")["moves"]] == [2]
+    assert site.ask("recheck.moves", state="done") == {"moves": [], "next": None}
+    undone = site.ask("recheck.undo", since=0.0, rule=f" {rule.lower()} ")
+    assert [one["id"] for one in undone["moves"]] == [2]
+
+
 @pytest.mark.parametrize(
     ("name", "asked"),
     [

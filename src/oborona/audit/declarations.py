@@ -40,6 +40,8 @@ ACTS: Final = {
     "campaigns.decide": ActDeclaration(dry=True, undo="campaigns.undecide"),
     "campaigns.take": ActDeclaration(dry=True, undo="campaigns.take"),
     "campaigns.undecide": ActDeclaration(dry=True, undo="campaigns.decide"),
+    "cases.note": ActDeclaration(dry=True),
+    "cases.snooze": ActDeclaration(dry=True, undo="cases.snooze"),
     "counters.compact": ActDeclaration(need=RowNeed.ROOM),
     "counters.forget": ActDeclaration(),
     "eventlog.backfill": ActDeclaration(),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import oborona.desk.acts.accounts
 import oborona.desk.acts.alarm
 import oborona.desk.acts.campaigns
+import oborona.desk.acts.cases
 import oborona.desk.acts.counters
 import oborona.desk.acts.events
 import oborona.desk.acts.incidents

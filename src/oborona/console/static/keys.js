@@ -1,11 +1,20 @@
 // What works better with a script; all works without.
 (() => {
   document.addEventListener('keydown', (press) => {
-    if (press.key !== '/' || press.ctrlKey || press.altKey || press.metaKey) return;
-    if (press.target.closest?.('input, select, textarea, [contenteditable]')) return;
-    const line = document.getElementById('search');
-    if (line) { press.preventDefault(); line.focus(); line.select(); }
+    if (press.ctrlKey || press.altKey || press.metaKey || press.repeat) return;
+    if (press.target.closest?.('input:not([type=checkbox]), select, textarea, [contenteditable]')) {
+      if (press.key === 'Escape') press.target.blur();
+      return;
+    }
+    if (press.key.length !== 1) return;
+    const line = press.key === '/'
+      ? document.getElementById('search')
+      : document.querySelector(`[aria-keyshortcuts="${CSS.escape(press.key)}"]`);
+    if (!line) return;
+    press.preventDefault();
+    if (line.matches('input, textarea')) { line.focus(); line.select(); } else line.click();
   });
+  document.querySelector('form.stacked > .field > #reason')?.focus();
   const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
   if (zone) {
     document.cookie = `oborona-zone=${zone}; path=/; max-age=31536000; samesite=lax; secure`;

@@ -65,9 +65,17 @@ class CampaignLockOutcome(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class CampaignVerdict(CampaignOrder, kw_only=True, forbid_unknown_fields=True):
-    """What a campaign is."""
+    """What a campaign is, and which effects that is to have.
+
+    Args:
+        verdict: what it is.
+        teach: the site teaches a message of it.
+        withdraw: what was said against that is believed no more.
+    """
 
     verdict: CaseVerdict
+    teach: bool = True
+    withdraw: bool = True
 
 
 class CampaignOutcome(msgspec.Struct, frozen=True, kw_only=True):
@@ -134,8 +142,14 @@ def decide_campaign(site: Site, caller: Caller, asked: CampaignVerdict) -> Campa
     with open_event_log(site) as log:
         find_campaign(log, asked.id)
         origin, events = log.origin(), log.of_campaign(asked.id, MOST_EVENTS)
-        against = [event for event in events if event.counts and is_against(event, asked.verdict)]
-        taught = previewed_lesson(site, caller, asked.verdict, events)
+        against = [
+            event
+            for event in events
+            if asked.withdraw and event.counts and is_against(event, asked.verdict)
+        ]
+        taught = None
+        if asked.teach:
+            taught = previewed_lesson(site, caller, asked.verdict, events)
     withdrawn = [event.id for event in against]
     undo = UndoCall(call="campaigns.undecide", asked={"id": asked.id})
     outcome = CampaignOutcome(

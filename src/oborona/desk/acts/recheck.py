@@ -41,11 +41,13 @@ class MoveUndoOrder(ActOrder, kw_only=True, forbid_unknown_fields=True):
         messages: ids, signed or bare.
         since: Unix seconds; all moves that were decided from then on.
         moves: ids of moves.
+        rule: of a time, those alone that this rule decided.
     """
 
     messages: Sequence[str] = ()
     since: float | None = None
     moves: Sequence[MoveId] = ()
+    rule: str = ""
 
 
 class MoveUndoOutcome(msgspec.Struct, frozen=True, kw_only=True):
@@ -97,6 +99,8 @@ def undo_moves(site: Site, caller: Caller, asked: MoveUndoOrder) -> MoveUndoOutc
     ways = (bool(asked.messages), asked.since is not None, bool(asked.moves))
     if sum(ways) != 1:
         raise CallError("name messages, moves, or a time, one of them")
+    if asked.rule and asked.since is None:
+        raise CallError("a rule goes with a time")
     one = asked.since is None and len(asked.messages) + len(asked.moves) == 1
     if not one and not caller.may(Right.MOVE):
         raise NotAllowedError("you may take back the moves of one message at a time")
@@ -148,9 +152,16 @@ def recheck_runs(site: Site) -> bool:
     return status is not None
 
 
+def rule_of(move: Move) -> str:
+    """Return the name of the rule that decided a move."""
+    return (move.why.split() or [""])[0].rstrip(":,").upper()
+
+
 def _chosen_moves(store: MoveStore, asked: MoveUndoOrder) -> list[Move]:
     if asked.since is not None:
-        return store.since(asked.since)
+        rule = asked.rule.strip().upper()
+        moves = store.since(asked.since)
+        return [move for move in moves if not rule or rule_of(move) == rule]
     if asked.moves:
         found = [store.get(ident) for ident in dict.fromkeys(asked.moves)]
         return [move for move in found if move is not None]

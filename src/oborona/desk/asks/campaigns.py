@@ -15,10 +15,10 @@ from oborona.desk.call import NotFoundError, ask
 from oborona.desk.campaigns.campaign_mail import (
     CampaignMail,
     campaign_mail,
-    copies_of,
     journaled,
     whole_pieces,
 )
+from oborona.desk.campaigns.campaign_times import CampaignBar, campaign_bars, lines_of
 from oborona.desk.campaigns.case_queue import (
     CampaignSummary,
     CaseUrgency,
@@ -27,7 +27,7 @@ from oborona.desk.campaigns.case_queue import (
 from oborona.desk.events.event_log import open_event_log
 from oborona.desk.site import Site
 from oborona.errors import StoreError
-from oborona.feedback.cases.store import CaseDecision, CaseLock, CaseStore
+from oborona.feedback.cases.store import CaseDecision, CaseLock, CaseNote, CaseStore
 from oborona.feedback.events.log import EventLog
 from oborona.feedback.events.model import StoredEvent
 from oborona.ident import to_text
@@ -35,6 +35,7 @@ from oborona.people.caller import Caller
 from oborona.people.rights import Right
 from oborona.types import Action
 
+DAY_S: Final = 86_400.0
 MOST_EVENTS: Final = 1_000  # of a campaign
 SAMPLES: Final = 5  # messages of which a report has kept the text
 CampaignId = Annotated[int, msgspec.Meta(ge=1, le=(1 << 63) - 1)]
@@ -45,7 +46,7 @@ class CampaignsQuestion(msgspec.Struct, kw_only=True, forbid_unknown_fields=True
 
     Args:
         since: Unix seconds; those of which anything was said from then on.
-        settled: also those that need nobody.
+        settled: also those that need nobody, and those that are put off.
         after: how many to leave out: the next page.
         most: at most so many.
     """
@@ -67,6 +68,7 @@ class CampaignCase(msgspec.Struct, frozen=True, kw_only=True):
         sample: id of a message, as in X-Mras-Id; empty = none is known.
         lock: who looks at it; None = nobody does.
         decision: that stands; None = there is none.
+        snooze: until when nobody needs to see it, and who says so; None = it is not put off.
     """
 
     summary: CampaignSummary
@@ -76,6 +78,32 @@ class CampaignCase(msgspec.Struct, frozen=True, kw_only=True):
     sample: str
     lock: CaseLock | None
     decision: CaseDecision | None
+    snooze: CaseLock | None
+
+
+class CaseBook(msgspec.Struct, frozen=True, kw_only=True):
+    """What people do about campaigns, by the numbers of these."""
+
+    locks: dict[int, CaseLock] = {}
+    decisions: dict[int, CaseDecision] = {}
+    snoozed: dict[int, CaseLock] = {}
+
+    def urgency(self, summary: CampaignSummary, junk: set[int]) -> CaseUrgency:
+        """Return how soon a person is needed; what is decided waits for something new.
+
+        Args:
+            summary: what was said of the campaign.
+            junk: messages that were judged to be spam.
+        """
+        decision = self.decisions.get(summary.id)
+        if decision is not None and decision.done and summary.last <= decision.at:
+            return CaseUrgency.SETTLED
+        return summary.urgency(in_junk=summary.sample in junk)
+
+    def needs_person(self, summary: CampaignSummary, junk: set[int]) -> bool:
+        """Return whether a person is needed now."""
+        settled = self.urgency(summary, junk) is CaseUrgency.SETTLED
+        return not settled and summary.id not in self.snoozed
 
 
 class CampaignList(msgspec.Struct, frozen=True, kw_only=True):
@@ -99,12 +127,18 @@ class CampaignDetails(msgspec.Struct, frozen=True, kw_only=True):
         mail: messages of it that were found.
         events: what was said, the last ones, in order.
         samples: ids of events that have kept their message.
+        notes: what people wrote beside it, in order.
+        bars: messages and what was said of them, by hours of the last day, or by days.
+        by_hour: which of both.
     """
 
     case: CampaignCase
     mail: CampaignMail
     events: tuple[StoredEvent, ...]
     samples: tuple[int, ...]
+    notes: tuple[CaseNote, ...]
+    bars: tuple[CampaignBar, ...]
+    by_hour: bool
 
 
 @ask("campaigns.list", Right.TRACK)
@@ -114,19 +148,17 @@ def list_campaigns(site: Site, _caller: Caller, asked: CampaignsQuestion) -> Cam
     with open_event_log(site) as log:
         summaries = campaign_summaries(log, asked.since)
         junk = _in_junk(site, summaries)
-        order = sorted(summaries, key=lambda summary: _place(summary, junk))
+        cases = read_cases(site, log.origin(), now)
+        order = sorted(summaries, key=lambda summary: _place(summary, junk, cases))
         wanted = [
-            summary
-            for summary in order
-            if asked.settled or _urgency(summary, junk) is not CaseUrgency.SETTLED
+            summary for summary in order if asked.settled or cases.needs_person(summary, junk)
         ]
         page = wanted[asked.after : asked.after + asked.most]
         pieces = [whole_pieces(log, summary.id) for summary in page]
-        locks, decisions = read_cases(site, log.origin(), now)
-    copies = copies_of(site, pieces, now)
+    copies = [None if line is None else line.copies for line in lines_of(site, pieces, now)]
     return CampaignList(
         campaigns=tuple(
-            _case(summary, junk, number, locks.get(summary.id), decisions.get(summary.id))
+            _case(summary, junk, number, cases)
             for summary, number in zip(page, copies, strict=True)
         ),
         more=len(wanted) > asked.after + asked.most,
@@ -142,15 +174,22 @@ def show_campaign(site: Site, _caller: Caller, asked: CampaignQuestion) -> Campa
         events = log.of_campaign(asked.id, MOST_EVENTS)
         pieces = whole_pieces(log, asked.id)
         samples = [event.id for event in events if log.raw(event.id)][-SAMPLES:]
-        locks, decisions = read_cases(site, log.origin(), now)
+        origin = log.origin()
+        cases = read_cases(site, origin, now)
+        with open_cases(site) as store:
+            notes = [] if store is None else store.notes(origin, asked.id)
     junk = _in_junk(site, [summary])
-    (copies,) = copies_of(site, [pieces], now)
+    (line,) = lines_of(site, [pieces], now)
+    by_hour = summary.first > now - DAY_S
     known = list(dict.fromkeys(event.ident for event in events if event.ident is not None))
     return CampaignDetails(
-        case=_case(summary, junk, copies, locks.get(summary.id), decisions.get(summary.id)),
+        case=_case(summary, junk, None if line is None else line.copies, cases),
         mail=campaign_mail(site, pieces, known, summary.first),
         events=tuple(events),
         samples=tuple(samples),
+        notes=tuple(notes),
+        bars=campaign_bars(line, events, now, by_hour=by_hour),
+        by_hour=by_hour,
     )
 
 
@@ -166,10 +205,8 @@ def find_campaign(log: EventLog, ident: int) -> CampaignSummary:
     return found[0]
 
 
-def read_cases(
-    site: Site, log: bytes, now: float
-) -> tuple[dict[int, CaseLock], dict[int, CaseDecision]]:
-    """Return locks and decisions by the number of their campaign.
+def read_cases(site: Site, log: bytes, now: float) -> CaseBook:
+    """Return who looks at which campaigns, what was decided, and what is put off.
 
     Args:
         site: whose.
@@ -177,7 +214,13 @@ def read_cases(
         now: Unix seconds.
     """
     with open_cases(site) as store:
-        return ({}, {}) if store is None else (store.locks(log, now), store.decisions(log))
+        if store is None:
+            return CaseBook()
+        return CaseBook(
+            locks=store.locks(log, now),
+            decisions=store.decisions(log),
+            snoozed=store.snoozed(log, now),
+        )
 
 
 @contextmanager
@@ -204,29 +247,22 @@ def _in_junk(site: Site, summaries: list[CampaignSummary]) -> set[int]:
     return {ident for ident, entry in entries.items() if entry.verdict is not Action.ACCEPT}
 
 
-def _urgency(summary: CampaignSummary, junk: set[int]) -> CaseUrgency:
-    return summary.urgency(in_junk=summary.sample in junk)
-
-
-def _place(summary: CampaignSummary, junk: set[int]) -> tuple[int, float, float]:
+def _place(summary: CampaignSummary, junk: set[int], cases: CaseBook) -> tuple[int, float, float]:
     weight = summary.complaints.weight + summary.pardons.weight
-    return (_urgency(summary, junk), -weight, -summary.last)
+    return (cases.urgency(summary, junk), -weight, -summary.last)
 
 
 def _case(
-    summary: CampaignSummary,
-    junk: set[int],
-    copies: int | None,
-    lock: CaseLock | None,
-    decision: CaseDecision | None,
+    summary: CampaignSummary, junk: set[int], copies: int | None, cases: CaseBook
 ) -> CampaignCase:
-    urgency = _urgency(summary, junk)
+    urgency = cases.urgency(summary, junk)
     return CampaignCase(
         summary=summary,
         urgency=urgency,
         why=urgency.name.lower().replace("_", "-"),
         copies=copies,
         sample="" if summary.sample is None else to_text(summary.sample),
-        lock=lock,
-        decision=decision,
+        lock=cases.locks.get(summary.id),
+        decision=cases.decisions.get(summary.id),
+        snooze=cases.snoozed.get(summary.id),
     )

@@ -19,7 +19,7 @@ from oborona.recheck.moves import Move, MoveState, MoveStore
 from oborona.telemetry import status as process_status
 
 DAY_S: Final = 86_400
-READ_AT_ONCE: Final = 500  # moves, where a scope leaves some out
+READ_AT_ONCE: Final = 500  # moves, where a scope or state leaves some out
 MoveRows = Annotated[int, msgspec.Meta(ge=1, le=1_000)]
 MoveId = Annotated[int, msgspec.Meta(ge=1, le=(1 << 63) - 1)]
 
@@ -44,6 +44,7 @@ class MovesQuestion(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
     """Which moves are asked for: all of a message, or the last ones."""
 
     message: str = ""  # id, signed or bare
+    state: MoveState | None = None  # of the last ones, those in this state alone
     before: MoveId | None = None  # the next page: `next` of the one before
     most: MoveRows = 20
 
@@ -79,18 +80,20 @@ def show_recheck(site: Site, _caller: Caller, asked: RecheckQuestion) -> Recheck
 @ask("recheck.moves", Right.TRACK, Right.MOVE_ONE, scoped=True)
 def list_moves(site: Site, caller: Caller, asked: MovesQuestion) -> MovePage:
     """Return moves of copies of the caller's scope."""
-    covers = caller.scope.covers
+
+    def covers(move: Move) -> bool:
+        return asked.state in (None, move.state) and caller.scope.covers(move.recipient)
+
     with open_moves(site) as store:
         if asked.message:
-            found = [
-                move for move in store.of(message_number(asked.message)) if covers(move.recipient)
-            ]
+            found = list(filter(covers, store.of(message_number(asked.message))))
             return MovePage(moves=tuple(found), next=None)
         found, before = list[Move](), asked.before
-        at_once = asked.most if caller.scope.whole else READ_AT_ONCE
+        whole = caller.scope.whole and asked.state is None
+        at_once = asked.most if whole else READ_AT_ONCE
         while len(found) < asked.most:
             rows = store.last(at_once, before)
-            found += [move for move in rows if covers(move.recipient)]
+            found += filter(covers, rows)
             if len(rows) < at_once:
                 break
             before = rows[-1].id

@@ -10,9 +10,8 @@ from typing import Final
 import msgspec
 
 from oborona import state_files
-from oborona.counters.window import Timeline
 from oborona.desk.site import Site
-from oborona.errors import ConfigError, StoreError
+from oborona.errors import StoreError
 from oborona.feedback.events.log import EventLog
 from oborona.ident import from_text, to_text
 from oborona.journal.entry import JournalEntry
@@ -20,8 +19,7 @@ from oborona.journal.queries import JournalReader
 from oborona.journal.query import JournalQuery, QueryField, QueryTerm
 from oborona.journal.search import JournalSearch
 from oborona.message.hashing import ShingleType
-from oborona.stores.counters import open_readonly
-from oborona.types import Metric, Shingle
+from oborona.types import Shingle
 
 SEARCHED: Final = 200  # messages of the same subject that are held against a campaign
 SEARCH_S: Final = 1.0
@@ -52,30 +50,6 @@ def whole_pieces(log: EventLog, campaign: int) -> list[Shingle]:
     """Return the pieces by which a copy of a campaign's mail is known for certain."""
     rows = log.rows("SELECT type, hash FROM campaign_piece WHERE campaign = ?", (campaign,))
     return [Shingle(kind, value + _SIGNED) for kind, value in rows if kind in (*_WHOLE, *_FILES)]
-
-
-def copies_of(site: Site, pieces: Sequence[Sequence[Shingle]], now: float) -> list[int | None]:
-    """Return how many messages of the last two weeks had the commonest piece of each campaign.
-
-    None where the counters can't be read.
-
-    Args:
-        site: whose.
-        pieces: of each campaign.
-        now: Unix seconds.
-    """
-    try:
-        with open_readonly(site.loaded.settings, site.state) as store:
-            asked = list(dict.fromkeys(piece for some in pieces for piece in some))
-            lines = dict(zip(asked, asyncio.run(store.timelines(asked, now)), strict=True))
-    except (StoreError, ConfigError) as error:
-        site.notice(f"{error}; how many copies came is not known")
-        return [None] * len(pieces)
-    return [max((_seen(lines[piece]) for piece in some), default=0) for some in pieces]
-
-
-def _seen(line: Timeline) -> int:
-    return sum(day[Metric.SEEN] for day in line.days)
 
 
 async def journaled(site: Site, numbers: Sequence[int]) -> dict[int, JournalEntry]:

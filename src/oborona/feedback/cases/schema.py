@@ -2,6 +2,8 @@
 
     lock       who looks at a campaign now, and until when
     decision   what was decided of a campaign, what it did, and who took it back
+    snooze     which campaign nobody wants to see until when
+    note       what people wrote beside a campaign
 
 A campaign is named by its number and by the log of events that gave it: one that is begun anew
 gives the same numbers again.
@@ -44,6 +46,28 @@ MIGRATIONS: Final = (
         )
         """,
         "CREATE UNIQUE INDEX decision_stands ON decision (log, campaign) WHERE undone_at = 0",
+    ),
+    (
+        """
+        CREATE TABLE snooze (
+            log BLOB NOT NULL,         -- origin of the log of events
+            campaign INTEGER NOT NULL,
+            by TEXT NOT NULL,
+            until REAL NOT NULL,       -- Unix seconds
+            PRIMARY KEY (log, campaign)
+        ) WITHOUT ROWID
+        """,
+        """
+        CREATE TABLE note (
+            id INTEGER PRIMARY KEY AUTOINCREMENT,
+            log BLOB NOT NULL,
+            campaign INTEGER NOT NULL,
+            by TEXT NOT NULL,
+            at REAL NOT NULL,          -- Unix seconds
+            text TEXT NOT NULL
+        )
+        """,
+        "CREATE INDEX note_of ON note (log, campaign)",
     ),
 )
 SHARED: Final = SqliteFileKind(

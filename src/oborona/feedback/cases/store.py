@@ -16,6 +16,7 @@ from oborona.errors import StoreError
 from oborona.feedback.cases.schema import SHARED
 from oborona.sqlite_file import SharedSqliteFile
 
+MOST_NOTES: Final = 100  # of a campaign that are shown
 _COLUMNS: Final = "id, campaign, verdict, by, at, reason, withdrawn, taught, done"
 _IDENTS: Final = msgspec.json.Decoder(tuple[int, ...])
 
@@ -33,6 +34,15 @@ class CaseLock(msgspec.Struct, frozen=True, kw_only=True):
 
     by: str
     until: float  # Unix seconds
+
+
+class CaseNote(msgspec.Struct, frozen=True, kw_only=True):
+    """What somebody wrote beside a campaign."""
+
+    id: int
+    by: str
+    at: float  # Unix seconds
+    text: str
 
 
 class CaseDecision(msgspec.Struct, frozen=True, kw_only=True):
@@ -93,6 +103,54 @@ class CaseStore(SharedSqliteFile):
             "SELECT campaign, by, until FROM lock WHERE log = ? AND until > ?", (log, now)
         )
         return {campaign: CaseLock(by=by, until=until) for campaign, by, until in rows}
+
+    def snooze(
+        self, log: bytes, campaign: int, by: str, *, until: float, now: float
+    ) -> CaseLock | None:
+        """Put a campaign off, or wake it; return who had put it off until when.
+
+        Args:
+            log: origin of the log of events.
+            campaign: its number there.
+            by: who does.
+            until: Unix seconds; not after `now`: it is woken.
+            now: Unix seconds.
+        """
+        before = self.snoozed(log, now).get(campaign)
+        with self.transaction() as db:
+            db.execute(
+                "DELETE FROM snooze WHERE until <= ? OR (log = ? AND campaign = ?)",
+                (now, log, campaign),
+            )
+            if until > now:
+                db.execute("INSERT INTO snooze VALUES (?, ?, ?, ?)", (log, campaign, by, until))
+        return before
+
+    def snoozed(self, log: bytes, now: float) -> dict[int, CaseLock]:
+        """Return which campaigns are put off at Unix time `now`, by whom and until when."""
+        rows = self.rows(
+            "SELECT campaign, by, until FROM snooze WHERE log = ? AND until > ?", (log, now)
+        )
+        return {campaign: CaseLock(by=by, until=until) for campaign, by, until in rows}
+
+    def note(self, log: bytes, campaign: int, by: str, text: str, *, now: float) -> None:
+        """Write something beside a campaign."""
+        with self.transaction() as db:
+            db.execute(
+                "INSERT INTO note (log, campaign, by, at, text) VALUES (?, ?, ?, ?, ?)",
+                (log, campaign, by, now, text),
+            )
+
+    def notes(self, log: bytes, campaign: int) -> list[CaseNote]:
+        """Return the last notes of a campaign, in order."""
+        rows = self.rows(
+            "SELECT id, by, at, text FROM note WHERE log = ? AND campaign = ? ORDER BY id DESC"
+            " LIMIT ?",
+            (log, campaign, MOST_NOTES),
+        )
+        return [
+            CaseNote(id=ident, by=by, at=at, text=text) for ident, by, at, text in reversed(rows)
+        ]
 
     def decisions(self, log: bytes) -> dict[int, CaseDecision]:
         """Return the decisions that stand, by the number of their campaign."""
