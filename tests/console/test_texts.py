@@ -6,9 +6,12 @@ import re
 from itertools import chain
 
 import pytest
+from markupsafe import escape
 
 from oborona.console.language import LANGUAGES, load_languages
 from oborona.console.po_file import PoEntry, read_po
+from oborona.console.static_files import StaticFiles
+from oborona.console.template_set import TemplateSet
 from tests.console.texts import (
     CONSOLE,
     TEMPLATES,
@@ -120,3 +123,11 @@ def test_a_file_is_read_as_it_is_written() -> None:
     }
     read = list(read_po(written(texts, known)))[1:]
     assert read == [known[texts[0]], known[texts[1]], PoEntry("ё", "", [""])]
+
+
+def test_a_strangers_words_are_no_text_of_ours() -> None:
+    """What a template takes for a text of ours and is none is shown as it is, and is no markup."""
+    environment = TemplateSet(StaticFiles())._environment
+    template = environment.from_string("{{ _(said) }}|{{ _('Search') }}")
+    for said in ("<script>alert(1)</script>", "100 % of %(n)s %s", "{{ 7 * 7 }}", ""):
+        assert template.render(said=said) == f"{escape(said)}|Search"

@@ -10,6 +10,7 @@ import gettext as catalogues
 import re
 from collections.abc import Callable, Mapping, Sequence
 from contextvars import ContextVar
+from functools import cache
 from pathlib import Path
 from typing import Final
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
@@ -83,6 +84,13 @@ def gettext(text: str) -> str:
 def ngettext(one: str, many: str, n: int) -> str:
     """Return a text in the language of who looks, in the form that a number needs."""
     return VIEWER.get().language.number(one, many, n)
+
+
+@cache
+def own_texts() -> frozenset[str]:
+    """Return all texts that pages are made of, in English: those that are translated."""
+    languages = load_languages().values()
+    return frozenset(text for one in languages for text in (*one.texts, *one.plurals))
 
 
 def marked(text: str) -> str:

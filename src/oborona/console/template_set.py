@@ -14,7 +14,7 @@ from typing import Final
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
-from oborona.console.language import LANGUAGES, VIEWER, gettext, ngettext
+from oborona.console.language import LANGUAGES, VIEWER, gettext, ngettext, own_texts
 from oborona.console.names import ROLES
 from oborona.console.static_files import StaticFiles
 from oborona.plain_text import plain_text
@@ -43,7 +43,7 @@ class TemplateSet:
             trim_blocks=True,
             lstrip_blocks=True,
         )
-        environment.install_gettext_callables(gettext, ngettext, newstyle=True)  # type: ignore[attr-defined]
+        environment.install_gettext_callables(own_text, ngettext, newstyle=True)  # type: ignore[attr-defined]
         environment.filters |= {
             "shown": shown,
             "flat": flat,
@@ -72,6 +72,17 @@ class TemplateSet:
         """
         language = VIEWER.get().language.code
         return self._environment.get_template(name).render(language=language, **values)
+
+
+def own_text(text: str) -> str:
+    """Return a text of ours in the language of who looks; what is no text of ours is escaped.
+
+    Jinja takes what comes from here for markup, and for a format: so a template that asks for the
+    translation of a stranger's words shows them as they are.
+    """
+    if text in own_texts():
+        return gettext(text)
+    return str(escape(text)).replace("%", "%%")
 
 
 def shown(text: object) -> Markup:
