@@ -46,7 +46,8 @@ class ActPlan(msgspec.Struct, kw_only=True):
             would be done.
         answer: type of the answer.
         undo: path of the form that undoes it; empty: nothing does.
-        undo_fields: returns the fields of that form, of the answer.
+        undo_fields: returns the fields of that form, of the answer; None: nothing was done that
+            could be undone.
     """
 
     call: str
@@ -56,7 +57,7 @@ class ActPlan(msgspec.Struct, kw_only=True):
     shown: str = "act_answer.html"
     answer: Any = Any
     undo: str = ""
-    undo_fields: Callable[[Any], Mapping[str, str]] = lambda _: {}
+    undo_fields: Callable[[Any], Mapping[str, str] | None] = lambda _: {}
 
 
 async def carry_out(visit: Visit, plan: ActPlan) -> web.Response:
@@ -76,7 +77,7 @@ async def carry_out(visit: Visit, plan: ActPlan) -> web.Response:
             raise
         told, doing = error.text, False
     if doing:
-        undo = dict(plan.undo_fields(answer)) if plan.undo else {}
+        undo = plan.undo_fields(answer) if plan.undo else None
         return visit.render("act_done.html", plan=plan, answer=answer, dry=False, undo=undo)
     again = [
         (name, value)
