@@ -37,17 +37,18 @@ STATUS = StatusAnswer(
     relearning=None,
     late=["reader is away"],
 )
+GROWN: list[tuple[str, list[int | None]]] = [
+    ("journal", [None, 1000, *(1000 * n for n in range(2, 15))]),
+    ("events", [None] * 14 + [5]),
+    ("charts", [None] * 15),
+]
 STORES = Chart(
     first=int(NOW) - 14 * 86_400,
     step=86_400,
     times=15,
     series=[
-        ChartLine(name=f"bytes/{name}", kind=ChartKind.MOST, total=value * 15, values=values)
-        for name, value, values in (
-            ("journal", 1000, [None, 1000, *(1000 * n for n in range(2, 15))]),
-            ("events", 5, [None] * 14 + [5]),
-            ("charts", 0, [None] * 15),
-        )
+        ChartLine(name=f"bytes/{name}", kind=ChartKind.MOST, total=0, values=values)
+        for name, values in GROWN
     ],
     unknown=[],
     begins=None,

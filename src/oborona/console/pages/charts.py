@@ -141,7 +141,9 @@ def drawn(found: ShownChart, span: ChartSpan) -> object:
     shown, rest = ranked[:DRAWN], ranked[DRAWN:]
     lines = [(one.name, one.kind, one.values) for one in shown]
     if rest:
-        sums = [sum(one.values[n] or 0 for one in rest) for n in range(found.times)]
+        sums: list[int | None] = [
+            sum(one.values[n] or 0 for one in rest) for n in range(found.times)
+        ]
         lines.append((_("all others"), "sum", sums))
     columns, labels = [], []
     for begin in range(0, found.times, span.bars):
