@@ -1,5 +1,5 @@
-"""The console before a real desk: who starts the daemon follows the link that it prints, and every
-page of the menu opens, on a site with mail and on one without.
+"""The console before a real desk: who starts the daemon follows the link that it prints, sets a
+password, and every page of the menu opens on the new site.
 """
 
 from __future__ import annotations
@@ -7,9 +7,11 @@ from __future__ import annotations
 import http.client
 import re
 import socket
+import time
 from collections.abc import Iterator
 from html import unescape
 from typing import Final
+from urllib.parse import urlencode
 
 import pytest
 
@@ -36,8 +38,6 @@ class LiveBrowser:
 
     def open(self, path: str, form: dict[str, str] | None = None) -> tuple[int, str]:
         """Open a page, or send a form to it; return the status and the page."""
-        from urllib.parse import urlencode
-
         connection = http.client.HTTPConnection("127.0.0.1", self._port, timeout=PATIENCE_S)
         headers = {
             "Cookie": "; ".join(f"{name}={value}" for name, value in self._cookies.items()),
@@ -81,8 +81,6 @@ def daemon() -> Iterator[tuple[Oborona, LiveBrowser]]:
 
 
 def _await(port: int) -> None:
-    import time
-
     until = time.monotonic() + PATIENCE_S
     while True:
         try:

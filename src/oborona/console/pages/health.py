@@ -15,7 +15,7 @@ from oborona.console.declaration import page
 from oborona.console.desk_client import AWAY, SLOW, DeskError
 from oborona.console.language import gettext as _
 from oborona.console.language import marked
-from oborona.console.pages.overview import ShownStatus
+from oborona.console.overview_answer import ShownStatus
 from oborona.console.visit import Visit
 from oborona.people.rights import Right
 
