@@ -3,16 +3,20 @@
 import aiohttp
 import pytest
 from msgspec import to_builtins
+from playwright.async_api import Browser
 
 from oborona.console.pages.accounts import undo_of_account, until_of
 from oborona.console.pages.health import StoreRow, store_row
+from oborona.people.rights import Role
 from tests.console.cases.accounts import DONE, PAGES, UNBAN, outcome
 from tests.console.cases.charts import CHART, KNOWN
+from tests.console.cases.health import ALL
 from tests.console.cases.incidents import LISTED
 from tests.console.cases.overview import CALM
 from tests.console.conftest import RunningConsole
 from tests.console.page_case import PageCase
 from tests.console.page_request import fetch
+from tests.console.walls import WalledPage, walled_context
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
@@ -79,3 +83,40 @@ async def test_a_store_grows_by_what_is_known_of_it() -> None:
     assert store_row("a", []) == StoreRow("a", 0, None)
     assert store_row("a", [None, 5]) == StoreRow("a", 5, None)
     assert store_row("a", [None, 10, None, 30]) == StoreRow("a", 30, 10.0)
+
+
+@pytest.mark.parametrize(
+    ("path", "motion", "asked"),
+    [
+        ("/overview", "no-preference", 2),
+        ("/overview", "reduce", 1),
+        ("/overview?live=off", "no-preference", 1),
+    ],
+)
+async def test_the_overview_is_brought_up_to_date_unless_somebody_does_not_want_it(
+    console: RunningConsole, browser: Browser, path: str, motion: str, asked: int
+) -> None:
+    console.desk.answers["overview.read"] = to_builtins(CALM, str_keys=True)
+    context = await walled_context(browser, console, Role.ADMIN, reduced_motion=motion)
+    walled = WalledPage(await context.new_page(), console.url)
+    await walled.page.clock.install()
+    await walled.open(path)
+    await walled.page.clock.run_for(31_000)
+    await walled.page.wait_for_load_state("networkidle")
+    told = [call for call in console.desk.calls if call.name == "overview.read"]
+    assert len(told) == asked
+    assert await walled.page.locator("#overview").count() == 1
+    await walled.held()
+    await context.close()
+
+
+async def test_each_check_comes_by_itself(console: RunningConsole, browser: Browser) -> None:
+    console.desk.answers |= ALL
+    context = await walled_context(browser, console, Role.ADMIN)
+    walled = WalledPage(await context.new_page(), console.url)
+    await walled.open("/health")
+    await walled.page.wait_for_function("document.querySelectorAll('.checks .found').length === 3")
+    told = [call.asked for call in console.desk.calls if call.name == "doctor.report"]
+    assert sorted(one["checks"][0] for one in told) == ["dns", "policy", "postfix"]
+    await walled.held()
+    await context.close()
