@@ -3,7 +3,7 @@
 import aiohttp
 import pytest
 from msgspec import to_builtins
-from playwright.async_api import Browser
+from playwright.async_api import Browser, expect
 
 from oborona.console.pages.accounts import undo_of_account, until_of
 from oborona.console.pages.health import StoreRow, store_row
@@ -115,7 +115,7 @@ async def test_each_check_comes_by_itself(console: RunningConsole, browser: Brow
     context = await walled_context(browser, console, Role.ADMIN)
     walled = WalledPage(await context.new_page(), console.url)
     await walled.open("/health")
-    await walled.page.wait_for_function("document.querySelectorAll('.checks .found').length === 3")
+    await expect(walled.page.locator(".checks .found")).to_have_count(3)
     told = [call.asked for call in console.desk.calls if call.name == "doctor.report"]
     assert sorted(one["checks"][0] for one in told) == ["dns", "policy", "postfix"]
     await walled.held()
