@@ -11,7 +11,7 @@ import pytest
 from click.testing import CliRunner
 
 from oborona.cli import main
-from oborona.desk.asks.doctor import DoctorQuestion, report_doctor
+from oborona.desk.asks.doctor import ChecksQuestion, DoctorQuestion, list_checks, report_doctor
 from oborona.desk.call import CallError
 from oborona.desk.doctor import examination
 from oborona.desk.doctor.examination import KEPT_S, KeptReports, checks
@@ -29,6 +29,12 @@ def test_some_checks_can_be_asked_for(tmp_path: Path) -> None:
     assert [found.what for found in told.findings][:3] == ["settings", "contact", "policy"]
     assert told.summary.startswith("whether mail is filtered can't be told from here")
     msgspec.json.encode(told)
+
+
+def test_the_names_of_checks_can_be_asked_for(tmp_path: Path) -> None:
+    names = list_checks(DeskSite(tmp_path), CALLER, ChecksQuestion()).checks
+    assert set(FAST) < set(names)
+    assert names == list(checks(None))
 
 
 def test_there_is_no_such_check(tmp_path: Path) -> None:

@@ -74,7 +74,6 @@ CASES = [
         texts=("This link was used, or is too old.",),
     ),
     PageCase(name="first", path="/", status=303),
-    PageCase(name="overview", path="/overview", texts=("Overview", "None yet")),
     PageCase(name="me", path="/me", texts=("My sessions", "192.0.2.7", "U+202E", "this one")),
     PageCase(
         name="me-zone",

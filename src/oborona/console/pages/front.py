@@ -5,10 +5,8 @@ from __future__ import annotations
 from aiohttp import web
 
 from oborona.console.declaration import page
-from oborona.console.language import marked
 from oborona.console.search_line import targets
 from oborona.console.visit import Visit
-from oborona.people.rights import Right
 
 
 @page("GET", "/")
@@ -17,12 +15,6 @@ async def show_first(visit: Visit) -> web.Response:
     if visit.leads("/overview"):
         return visit.go("/overview")
     return visit.go("/my" if visit.leads("/my") else "/me")
-
-
-@page("GET", "/overview", Right.STATUS, menu=marked("Overview"), order=10)
-async def show_overview(visit: Visit) -> web.Response:
-    """Show what is to be seen first."""
-    return visit.render("overview.html")
 
 
 @page("GET", "/find")

@@ -25,4 +25,12 @@
     await navigator.clipboard.writeText(button.dataset.copy || location.href);
     button.classList.add('copied');
   });
+  // a page that says so is brought up to date while somebody looks at it and reads nothing opened
+  const still = matchMedia('(prefers-reduced-motion: reduce)');
+  setInterval(() => {
+    const live = document.querySelector('[data-live]');
+    if (!live || document.hidden || still.matches) return;
+    if (live.contains(document.activeElement) || live.querySelector('details[open]')) return;
+    live.dispatchEvent(new Event('live'));
+  }, 30000);
 })();

@@ -136,7 +136,7 @@ def _say(
         order = AccountOrder(
             what=what,
             by=caller.name,
-            why=order_reason(asked.reason),
+            why=order_reason(asked.reason) if asked.reason or not asked.dry else "",
             until=order_end(until, now) if until else 0.0,
         )
         # who tries begins no file

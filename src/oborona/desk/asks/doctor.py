@@ -56,6 +56,22 @@ class DoctorReport(msgspec.Struct, kw_only=True):
     summary: str
 
 
+class ChecksQuestion(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
+    """Which checks there are."""
+
+
+class CheckNames(msgspec.Struct, kw_only=True):
+    """The names of all checks, in the order in which they are told."""
+
+    checks: list[str]
+
+
+@ask("doctor.checks", Right.STATUS)
+def list_checks(site: Site, caller: Caller, asked: ChecksQuestion) -> CheckNames:
+    """Return which checks there are: who shows each as it comes asks for them one by one."""
+    return CheckNames(checks=list(checks(None)))
+
+
 @ask("doctor.report", Right.STATUS)
 def report_doctor(site: Site, caller: Caller, asked: DoctorQuestion) -> DoctorReport:
     """Check what the daemon needs; a report may be half a minute old.
