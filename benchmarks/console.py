@@ -1,0 +1,224 @@
+"""What pages of the console cost, with several people at once.
+
+    python benchmarks/console.py                  100,000 messages of a day, ten people, 30 s
+    python benchmarks/console.py --rows 1000000 --seconds 60
+
+Fills a made-up journal (`benchmarks/search_journal.py`), has its search files made, starts desk and
+console as processes of their own, and has people open pages one after the other, each without a
+pause.  Prints JSON lines: for each kind of page how many, the median, the 95th and 99th of a
+hundred in milliseconds of wall, and octets as they come (gzip); CPU milliseconds a page and memory
+(PSS) of both processes, before and after; and what they take while nobody looks.
+"""
+
+from __future__ import annotations
+
+import argparse
+import http.client
+import os
+import random
+import signal
+import socket
+import statistics
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections import defaultdict
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import Final
+from urllib.parse import quote
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from benchmarks.search import DAY_S, print_line, questions
+from benchmarks.search_journal import SearchedMail, fill
+from oborona import state_files
+from oborona.daemon.state import prepare_state
+from oborona.journal import schema
+from oborona.journal.words.writer import SearchWriter
+from oborona.people.person import Person
+from oborona.people.rights import Role
+from oborona.people.session_book import SessionBook
+from oborona.people.store import PeopleStore, new_person
+
+OBORONA: Final = str(Path(sys.executable).with_name("oborona"))
+IDLE_S: Final = 20.0
+START_S: Final = 60.0
+TICKS: Final = os.sysconf("SC_CLK_TCK")
+
+
+def main(asked: argparse.Namespace) -> None:
+    """Fill, start, look."""
+    with tempfile.TemporaryDirectory(dir=asked.folder) as name:
+        state = Path(name) / "state"
+        prepare_state(state)
+        path = state / state_files.JOURNAL
+        path.unlink()
+        now = time.time()
+        fill(path, SearchedMail(), now - DAY_S, DAY_S, asked.rows)
+        with closing(SearchWriter(state / state_files.SEARCH, path)) as writer:
+            while writer.follow(now + 600):
+                pass
+        tokens = sign_in(state, asked.people)
+        paths = list(pages(path, random.Random(7)))  # noqa: S311 - the same for each run
+        with running(state, "desk") as desk, running(state, "console") as console:
+            both = (desk.pid, console.pid)
+            get(port_of(state), tokens[0], "/track")
+            print_line(rows=asked.rows, pss_mb=[megabytes(pid) for pid in both])
+            before = [seconds(pid) for pid in both]
+            time.sleep(IDLE_S)
+            idle = [seconds(pid) - at for pid, at in zip(both, before, strict=True)]
+            print_line(idle_percent_of_a_core=[round(100 * one / IDLE_S, 2) for one in idle])
+            look(port_of(state), tokens, paths, both, asked.seconds)
+            print_line(pss_mb=[megabytes(pid) for pid in both])
+
+
+def sign_in(state: Path, number: int) -> list[str]:
+    """Return tokens of sessions of so many analysts."""
+    with PeopleStore(state / state_files.PEOPLE) as store:
+        sessions = SessionBook(store, step_required=False)
+        return [
+            sessions.begin(store.add(_analyst(f"ann{one}")), "", "benchmark", time.time())
+            for one in range(number)
+        ]
+
+
+def _analyst(name: str) -> Person:
+    nothing = frozenset[str]()
+    return new_person(
+        name, roles=frozenset({Role.ANALYST}), domains=nothing, addresses=nothing, language="en",
+        made_by="benchmark", now=time.time(),
+    )  # fmt: skip
+
+
+def pages(path: Path, drawn: random.Random) -> Iterator[tuple[str, str]]:
+    """Yield kinds of pages with paths of them, of messages that are there."""
+    with closing(schema.open_reader(path)) as db:
+        names = [one[1] for one in db.execute("PRAGMA table_info(verdict)")]
+        found = db.execute("SELECT * FROM verdict ORDER BY id").fetchall()
+    from oborona.ident import to_text  # noqa: PLC0415 - of the rows alone
+
+    for row in drawn.sample(found, 40):
+        told = dict(zip(names, row, strict=True))
+        yield "message", f"/message/{to_text(told['id'])}"
+        for kind, query in questions(told).items():
+            if kind not in {"size alone", "two letters"}:
+                yield "track", f"/track?q={quote(query)}"
+        yield "overview", "/overview"
+
+
+def look(
+    port: str, tokens: list[str], paths: list[tuple[str, str]], pids: tuple[int, ...], for_s: float
+) -> None:
+    """Have everybody open pages, and print what each kind took."""
+    took: dict[str, list[tuple[float, int]]] = defaultdict(list)
+    until = time.monotonic() + for_s
+    before = [seconds(pid) for pid in pids]
+
+    def walk(token: str, seed: int) -> None:
+        drawn = random.Random(seed)  # noqa: S311 - the same for each run
+        while time.monotonic() < until:
+            kind, path = drawn.choice(paths)
+            at = time.perf_counter()
+            size = get(port, token, path)
+            took[kind].append((1000 * (time.perf_counter() - at), size))
+
+    walkers = [threading.Thread(target=walk, args=(token, at)) for at, token in enumerate(tokens)]
+    for walker in walkers:
+        walker.start()
+    for walker in walkers:
+        walker.join()
+    number = sum(map(len, took.values()))
+    spent = [seconds(pid) - at for pid, at in zip(pids, before, strict=True)]
+    for kind, all_of in sorted(took.items()):
+        cuts = statistics.quantiles([ms for ms, _ in all_of], n=100)
+        sizes = [size for _, size in all_of]
+        print_line(
+            page=kind,
+            number=len(all_of),
+            ms=[round(cuts[at - 1], 1) for at in (50, 95, 99)],
+            octets=round(statistics.median(sizes)),
+        )
+    print_line(pages=number, cpu_ms_a_page=[round(1000 * one / number, 2) for one in spent])
+
+
+def get(port: str, token: str, path: str) -> int:
+    """Return how many octets a page has; it is one."""
+    connection = http.client.HTTPConnection("127.0.0.1", int(port), timeout=60)
+    with closing(connection):
+        headers = {"Cookie": f"__Host-oborona={token}", "Accept-Encoding": "gzip"}
+        connection.request("GET", path, headers=headers)
+        answer = connection.getresponse()
+        body = answer.read()
+        assert answer.status == 200, (path, answer.status, body[:500])
+        return len(body)
+
+
+@contextmanager
+def running(state: Path, role: str) -> Iterator[subprocess.Popen[bytes]]:
+    """The child that serves a role, as a process whose pid is its own."""
+    settings = {
+        "console.enabled": "true",
+        "console.listen": f"inet:127.0.0.1:{port_of(state)}",
+        "paths.state": str(state),
+    }
+    sets = [f"--set={name}={value}" for name, value in settings.items()]
+    with (state / f"{role}.log").open("wb") as log:
+        process = subprocess.Popen([OBORONA, *sets, role], stdout=log, stderr=log)
+        try:
+            process.pid = child_of(process.pid)
+            yield process
+        finally:
+            os.kill(parent_of(process.pid), signal.SIGTERM)
+            process.wait(30)
+
+
+def child_of(pid: int) -> int:
+    """Return the process that a supervisor has started, once it serves."""
+    until = time.monotonic() + START_S
+    while time.monotonic() < until:
+        children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+        if children:
+            time.sleep(3)
+            return int(children[0])
+        time.sleep(0.1)
+    raise TimeoutError(pid)
+
+
+def parent_of(pid: int) -> int:
+    """Return the process that started another."""
+    return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
+
+
+def port_of(state: Path) -> str:
+    """Return a free port, the same for a state folder."""
+    kept = state / "port"
+    if not kept.exists():
+        with socket.socket() as listener:
+            listener.bind(("127.0.0.1", 0))
+            kept.write_text(str(listener.getsockname()[1]))
+    return kept.read_text()
+
+
+def seconds(pid: int) -> float:
+    """Return the CPU seconds of a process."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / TICKS
+
+
+def megabytes(pid: int) -> float:
+    """Return the proportional set size of a process."""
+    lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
+    return round(sum(int(one.split()[1]) for one in lines if one.startswith("Pss:")) / 1024, 1)
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--rows", type=int, default=100_000)
+    parser.add_argument("--people", type=int, default=10)
+    parser.add_argument("--seconds", type=float, default=30.0)
+    parser.add_argument("--folder", type=Path, default=None)
+    main(parser.parse_args())
