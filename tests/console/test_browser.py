@@ -160,7 +160,7 @@ async def test_somebody_signs_in_looks_at_their_sessions_and_leaves(
     await page.get_by_role("button", name="End").last.click()
     await page.wait_for_load_state()
     ended = [call for call in console.desk.calls if call.name == "me.end_session"]
-    assert [call.asked for call in ended] == [{"id": 16}]
+    assert [call.asked for call in ended] == [{"ident": "s16"}]
     await page.get_by_role("button", name="Русский").click()
     await page.wait_for_load_state()
     assert await page.get_by_role("link", name="Обзор").is_visible()
