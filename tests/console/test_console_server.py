@@ -18,7 +18,7 @@ from oborona.console.visit import Visit
 from oborona.doors.web import HttpLimits
 from oborona.people.rights import Role
 from tests.console.conftest import RunningConsole
-from tests.console.page_case import PageCase
+from tests.console.page_case import PageCase, all_cases
 from tests.console.page_request import (
     FROM_HERE,
     GUEST,
@@ -132,7 +132,8 @@ async def test_no_address_tells_a_stranger_whether_it_is_there(
 async def test_pages_ask_for_rights(
     console: RunningConsole, http: Http, role: Role, status: int
 ) -> None:
-    case = PageCase(name="", path="/overview", role=role)
+    answers = next(one.answers for one in all_cases() if one.name == "overview-new")
+    case = PageCase(name="", path="/overview", role=role, answers=answers)
     answer = await fetch(console, http, case)
     assert answer.status == status
     assert ('href="/overview"' in answer.text) == (status == 200)

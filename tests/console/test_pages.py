@@ -117,7 +117,9 @@ async def test_text_of_strangers_adds_no_element(
     assert "<script>alert" not in page.text
     found = PageParts(page.text)
     assert found.inline == []
-    assert found.elements | {"span": 0} == harmless.elements | {"span": 0}
+    # fewer there may be: what a page knows by its name, such as a light, has a link
+    added = {name: n for name, n in found.elements.items() if n > harmless.elements.get(name, 0)}
+    assert set(added) <= {"span"}, added
 
 
 @pytest.mark.parametrize("code", ["en", "ru", "xx"])
