@@ -14,9 +14,10 @@ import pyotp
 import pytest
 import pytest_asyncio
 
-from oborona import secret, state_files
+from oborona import state_files
 from oborona.console.desk_client import DeskClient
 from oborona.console.server import ConsoleServer
+from oborona.daemon.state import prepare_state
 from oborona.desk.configured_site import SiteSource
 from oborona.desk.followed_site import FollowedSite
 from oborona.desk.process import desk_server
@@ -80,7 +81,7 @@ class RealSite(NamedTuple):
 async def site(tmp_path: Path) -> AsyncIterator[RealSite]:
     state = tmp_path / "state"
     state.mkdir()
-    secret.make(state)
+    prepare_state(state)
     overrides = {"paths.state": str(state), "console.second_step": "required"}
     followed = FollowedSite(SiteSource(ROOT / "etc/oborona.toml", overrides), lambda _: None)
     desk = desk_server(followed)
@@ -157,7 +158,7 @@ async def test_from_the_first_link_to_a_call_of_a_program(site: RealSite) -> Non
     # she uses it; her second step is her own affair
     sue = Pages(site.http, site.url)
     await sue.open(hers[0])
-    assert await sue.send(hers[0], password=PASSWORD, again=PASSWORD) == 200
+    assert await sue.send(hers[0], password=PASSWORD, again=PASSWORD) == 200, sue.text
     assert await sue.open("/people") == 403
 
     # turned off, and taken back from the log

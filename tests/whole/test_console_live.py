@@ -17,12 +17,17 @@ import pytest
 
 from oborona.console.declaration import PageDeclaration
 from oborona.console.page_list import load_pages
+from oborona.people.rights import ROLE_RIGHTS, Role
 from tests.peers.oborona import Oborona
 from tests.peers.ports import free_port
 
 PASSWORD: Final = "correct horse battery staple"
 PATIENCE_S: Final = 20.0
-MENU: Final = [one for one in load_pages() if one.menu and "{" not in one.path]
+MENU: Final = [
+    one
+    for one in load_pages()
+    if one.menu and "{" not in one.path and one.is_for(ROLE_RIGHTS[Role.ADMIN])
+]
 
 
 class LiveBrowser:

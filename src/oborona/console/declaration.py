@@ -41,6 +41,7 @@ class PageDeclaration(NamedTuple):
         max_bytes: of a form.
         signed: its path itself says who may, as a mail program follows it: no form of ours.
         enrols: who has to set up a second step first is let in, too.
+        whole: it stands in the menu of those alone who see the mail of the whole site.
     """
 
     method: str
@@ -53,6 +54,7 @@ class PageDeclaration(NamedTuple):
     max_bytes: int = FORM_BYTES
     signed: bool = False
     enrols: bool = False
+    whole: bool = False
 
     def is_for(self, rights: Iterable[Right]) -> bool:
         """Return whether who has these rights may open it."""
@@ -73,6 +75,7 @@ def page(
     max_bytes: int = FORM_BYTES,
     signed: bool = False,
     enrols: bool = False,
+    whole: bool = False,
 ) -> Callable[[_Handler], _Handler]:
     """Declare a function as a page."""
     assert method in {"GET", "POST"}, "a browser's forms know no others"
@@ -84,7 +87,7 @@ def page(
         assert (method, _PART.sub("{}", path)) not in known, f"{method} {path} is declared twice"
         PAGES.append(
             PageDeclaration(
-                method, path, handler, needs, public, menu, order, max_bytes, signed, enrols
+                method, path, handler, needs, public, menu, order, max_bytes, signed, enrols, whole
             )
         )
         return handler

@@ -117,8 +117,12 @@ class Visit:
         """The pages of the menu that this person may open."""
         if self.person is None:
             return []
-        rights = self.person.rights
-        found = [one for one in self.console.pages if one.menu and one.is_for(rights)]
+        rights, whole = self.person.rights, self.person.sees_all_mail
+        found = [
+            one
+            for one in self.console.pages
+            if one.menu and one.is_for(rights) and (whole or not one.whole)
+        ]
         return sorted(found, key=lambda one: one.order)
 
     def leads(self, path: str, method: str = "GET") -> bool:

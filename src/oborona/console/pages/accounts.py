@@ -54,7 +54,7 @@ def account_url(name: str) -> str:
     return f"/account/{quote(name, safe='')}"
 
 
-@page("GET", "/accounts", Right.ACCOUNT_SEE, menu=marked("Accounts"), order=90)
+@page("GET", "/accounts", Right.ACCOUNT_SEE, menu=marked("Accounts"), order=90, whole=True)
 async def show_accounts(visit: Visit) -> web.Response:
     """Show accounts, and what is held of outgoing mail.
 

@@ -40,7 +40,7 @@ SNOOZES: Final = (
 LOOKS: Final = "looks at the case"  # why a lock is taken, in the audit log
 
 
-@page("GET", "/queue", Right.TRACK, menu=marked("Queue"), order=30)
+@page("GET", "/queue", Right.TRACK, menu=marked("Queue"), order=30, whole=True)
 async def show_queue(visit: Visit) -> web.Response:
     """Show which campaigns need a person, the dearest first.
 

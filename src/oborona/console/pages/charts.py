@@ -82,7 +82,7 @@ class KnownSeries(msgspec.Struct, frozen=True, kw_only=True):
     series: list[NamedSeries] = []
 
 
-@page("GET", "/charts", Right.STATUS, menu=marked("Charts"), order=80)
+@page("GET", "/charts", Right.STATUS, menu=marked("Charts"), order=80, whole=True)
 async def show_charts(visit: Visit) -> web.Response:
     """Show the series whose names begin so.
 

@@ -26,7 +26,7 @@ UNDO: Final = frozenset({"reputation.set", "reputation.clear"})
 HEADS: Final = ("entity", "flag", "pinned", "trust", "change", "seen", "say")
 
 
-@page("GET", "/entities", Right.TRACK, menu=marked("Entities"), order=40)
+@page("GET", "/entities", Right.TRACK, menu=marked("Entities"), order=40, whole=True)
 async def show_entities(visit: Visit) -> web.Response:
     """Show the entities of a kind that stand out."""
     asked = {

@@ -12,9 +12,8 @@ from oborona.console.visit import Visit
 @page("GET", "/")
 async def show_first(visit: Visit) -> web.Response:
     """Send everybody where their work is."""
-    if visit.leads("/overview"):
-        return visit.go("/overview")
-    return visit.go("/my" if visit.leads("/my") else "/me")
+    first = visit.menu[0].path if visit.menu else "/me"
+    return visit.go(first)
 
 
 @page("GET", "/find")

@@ -91,7 +91,7 @@ class SettingRows(msgspec.Struct, frozen=True, kw_only=True):
     settings: list[SettingRow]
 
 
-@page("GET", "/health", Right.STATUS, menu=marked("Health"), order=85)
+@page("GET", "/health", Right.STATUS, menu=marked("Health"), order=85, whole=True)
 async def show_health(visit: Visit) -> web.Response:
     """Show how the daemon does; a script asks for each check apart.
 

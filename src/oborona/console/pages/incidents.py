@@ -75,7 +75,7 @@ class ShownIncidents(msgspec.Struct, frozen=True, kw_only=True):
     next: int | None = None
 
 
-@page("GET", "/incidents", Right.ACCOUNT_SEE, menu=marked("Incidents"), order=92)
+@page("GET", "/incidents", Right.ACCOUNT_SEE, menu=marked("Incidents"), order=92, whole=True)
 async def show_incidents(visit: Visit) -> web.Response:
     """Show incidents, the latest first.
 

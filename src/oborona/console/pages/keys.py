@@ -18,7 +18,7 @@ from oborona.people.rights import Right
 DAYS: Final = 90.0  # that a key works where its form says nothing of sense
 
 
-@page("GET", "/keys", Right.PEOPLE_SEE, menu=marked("API keys"), order=135)
+@page("GET", "/keys", Right.PEOPLE_SEE, menu=marked("API keys"), order=135, whole=True)
 async def show_keys(visit: Visit) -> web.Response:
     """Show all keys, those that are over, too.
 

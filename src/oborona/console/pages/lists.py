@@ -18,7 +18,7 @@ SHOWN: Final = "lists/answer.html"
 UNDO: Final = frozenset({"lists.undo"})
 
 
-@page("GET", "/lists", Right.POLICY_SEE, menu=marked("Lists of the site"), order=50)
+@page("GET", "/lists", Right.POLICY_SEE, menu=marked("Lists of the site"), order=50, whole=True)
 async def show_site_lists(visit: Visit) -> web.Response:
     """Show the lists that there are, or the entries of one."""
     name = visit.query("name")

@@ -17,7 +17,7 @@ from oborona.people.rights import Right
 LABELS: Final = 50
 
 
-@page("GET", "/models", Right.STATUS, menu=marked("Models"), order=80)
+@page("GET", "/models", Right.STATUS, menu=marked("Models"), order=80, whole=True)
 async def show_models(visit: Visit) -> web.Response:
     """Show what the models learned, and the states that they can go back to.
 

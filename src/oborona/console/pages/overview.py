@@ -49,7 +49,7 @@ class Light(msgspec.Struct, frozen=True):
     url: str
 
 
-@page("GET", "/overview", Right.STATUS, menu=marked("Overview"), order=10)
+@page("GET", "/overview", Right.STATUS, menu=marked("Overview"), order=10, whole=True)
 async def show_overview(visit: Visit) -> web.Response:
     """Show what is to be seen first; `?live=off` is not brought up to date by a script.
 

@@ -19,7 +19,7 @@ from oborona.people.rights import Right, Role
 STATES: Final = {"active": marked("may sign in"), "off": marked("off")}
 
 
-@page("GET", "/people", Right.PEOPLE_SEE, menu=marked("People"), order=130)
+@page("GET", "/people", Right.PEOPLE_SEE, menu=marked("People"), order=130, whole=True)
 async def show_people(visit: Visit) -> web.Response:
     """Show who may sign in.
 

@@ -30,7 +30,7 @@ SAID: Final = frozenset({400, 403, 413, 422})
 """Statuses that say what is wrong with what was handed in."""
 
 
-@page("GET", "/try", Right.CONTENT, menu=marked("Try"), order=60)
+@page("GET", "/try", Right.CONTENT, menu=marked("Try"), order=60, whole=True)
 async def show_try(visit: Visit) -> web.Response:
     """Show the form."""
     return _render(visit, {"dns": "1"})

@@ -36,7 +36,7 @@ COLUMNS: Final = (
 )  # fmt: skip
 
 
-@page("GET", "/policy", Right.POLICY_SEE, menu=marked("Policy"), order=60)
+@page("GET", "/policy", Right.POLICY_SEE, menu=marked("Policy"), order=60, whole=True)
 async def show_rules(visit: Visit) -> web.Response:
     """Show all rules, by file and group.
 

@@ -1,0 +1,65 @@
+"""A site that a process stays with: what changes on the disk is seen, what does not is kept."""
+
+from pathlib import Path
+
+import pytest
+
+from oborona import state_files
+from oborona.desk.configured_site import SiteSource
+from oborona.desk.followed_site import FollowedSite
+from oborona.errors import PolicyError
+from oborona.stores.signatures.store import SignatureStore
+
+RULE = """
+[[rule]]
+name = "FIRST"
+score = 1
+say = "the first"
+when = 'recipients > 0'
+"""
+
+
+@pytest.fixture
+def policy(tmp_path: Path) -> Path:
+    folder = tmp_path / "policy.d"
+    folder.mkdir()
+    (folder / "50-own.toml").write_text(RULE)
+    return folder
+
+
+@pytest.fixture
+def site(tmp_path: Path, policy: Path) -> FollowedSite:
+    (tmp_path / "oborona.toml").touch()
+    (tmp_path / "state").mkdir()
+    overrides = {
+        "paths.state": str(tmp_path / "state"),
+        "paths.policy": str(policy),
+        "paths.shipped_policy": "none",
+    }
+    return FollowedSite(SiteSource(tmp_path / "oborona.toml", overrides), lambda _text: None)
+
+
+def test_a_policy_that_changed_is_read_again_and_one_that_did_not_is_kept(
+    site: FollowedSite, policy: Path
+) -> None:
+    first = site.policy()
+    assert site.policy() is first
+    (policy / "60-more.toml").write_text(RULE.replace("FIRST", "SECOND"))
+    assert {rule.name for rule in site.policy().rules} >= {"FIRST", "SECOND"}
+    (policy / "60-more.toml").write_text("[[rule]\n")
+    with pytest.raises(PolicyError):
+        site.policy()
+
+
+def test_signatures_are_kept_until_store_or_policy_changes(
+    site: FollowedSite, policy: Path
+) -> None:
+    first = site.signatures()
+    assert site.signatures() is first
+    with SignatureStore(site.state / state_files.SIGNATURES):
+        pass
+    second = site.signatures()
+    assert second is not first
+    assert site.signatures() is second
+    (policy / "60-more.toml").write_text(RULE.replace("FIRST", "SECOND"))
+    assert site.signatures() is not second
