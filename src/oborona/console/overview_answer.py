@@ -66,7 +66,7 @@ class ShownBars(msgspec.Struct, frozen=True, kw_only=True):
     before: list[int]
 
 
-class ShownRule(msgspec.Struct, frozen=True, kw_only=True):
+class ChangedRuleRow(msgspec.Struct, frozen=True, kw_only=True):
     """A rule whose hits changed."""
 
     rule: str
@@ -119,7 +119,7 @@ class ShownOverview(msgspec.Struct, frozen=True, kw_only=True):
     step: int = 600
     bars: list[ShownBars] = []
     waves: list[ShownWave] = []
-    rules: list[ShownRule] = []
+    rules: list[ChangedRuleRow] = []
     events: ShownEvents
     moves: dict[str, int] = {}
     needs: ShownNeeds
