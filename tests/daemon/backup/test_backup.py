@@ -101,7 +101,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[BackedUp]:
         ok(oborona.run("reputation", "set", "ann1@a.example", "bad", "--reason", "sells nothing"))
         eventually(lambda: counted(oborona), 30)
         before = answers(oborona)
-        assert "8 stores" in ok(oborona.run("backup", str(folder / "backup")))
+        assert "9 stores" in ok(oborona.run("backup", str(folder / "backup")))
         assert postfix.send(LETTER.format(number=99).encode())[-1].startswith("250"), "it goes on"
         yield BackedUp(oborona, folder / "backup", before)
 

@@ -124,6 +124,7 @@ def test_connections_are_of_the_families_that_a_kind_needs(machine: tuple[int, i
                 ProcessKind.KEEPER,
                 ProcessKind.CLUSTER_WRITER,
                 ProcessKind.FLOW_ASKER,
+                ProcessKind.DESK,
             )
             else errno.EAFNOSUPPORT
         )

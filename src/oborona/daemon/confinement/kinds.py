@@ -2,11 +2,11 @@
 
     picture  once it is ready, computes and answers: opens no file and no connection, starts
              nothing, signals nobody but itself
-    worker, publisher, intake, keeper, exporter, flow asker, desk, console
+    worker, publisher, intake, keeper, exporter, flow asker, desk
              read and write files, connect, start threads; no program, no process, no signal to
              another one, no name space, nothing that looks into other processes, no kernel
              interface beside files and sockets, no memory that is made executable
-    writer, trainer, metrics
+    writer, trainer, metrics, console
              the same, and no connection but socket files; the writer of a cluster speaks TCP
              (io_uring is refused from the start because what is asked for through its memory passes
              no filter: libuv does without it where it is not there when a loop is made)
@@ -131,7 +131,7 @@ _FAMILIES: Final[dict[ProcessKind, tuple[int, ...]]] = {
     ProcessKind.FLOW_ASKER: _ANYWHERE,  # ClickHouse
     ProcessKind.EVENT_LOGS: _HERE,
     ProcessKind.DESK: _ANYWHERE,  # mailboxes that a copy is moved in, the DNS of a try
-    ProcessKind.CONSOLE: _ANYWHERE,  # who looks at its pages
+    ProcessKind.CONSOLE: _HERE,  # it is asked on a socket that its parent opened, and asks the desk
     ProcessKind.METRICS: _HERE,  # it is asked on a socket that its parent opened
 }
 STARTS_PROGRAMS: Final = frozenset(
