@@ -41,6 +41,9 @@ policy = "policy.d"   # rules of your own; what ships is read from the package
 
 [doors.milter]
 listen = "$(LISTEN)"
+
+[console]
+enabled = true  # pages at http://127.0.0.1:8891; a link for the first admin is printed
 endef
 export TRIAL
 
