@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import sys
 import time
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -19,14 +20,18 @@ from oborona.types import Action, Finding, RuleHit, Shingle
 
 NOON = 1_750_000_000.0
 
-_numbers = JournalIdGenerator(255)
+
+@cache
+def _numbers(_day: int) -> JournalIdGenerator:
+    """Return what numbers the entries of a day: one for all would go on behind the latest."""
+    return JournalIdGenerator(255)
 
 
 def make_entry(**changes: Any) -> JournalEntry:
     """Return a usual entry, with a new id for its time unless one is given."""
     when = changes.get("time", NOON)
     usual: dict[str, Any] = {
-        "id": _numbers.next(when),
+        "id": _numbers(int(when // 86_400)).next(when),
         "time": when,
         "verdict": Action.SPAM,
         "score": 130.5,
