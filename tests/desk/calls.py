@@ -8,6 +8,7 @@ import msgspec
 from oborona.desk.call import ActOrder, Call, CallError, NotFoundError, Question, UndoCall
 from oborona.desk.configured_site import SiteSource
 from oborona.desk.site import Site
+from oborona.errors import PolicyError
 from oborona.people.caller import Caller, CallWay, Scope
 from oborona.people.rights import Right, Role, rights_of
 
@@ -46,6 +47,8 @@ class Recorder:
     def pin(self, site: Site, caller: Caller, asked: PinOrder) -> PinAnswer:
         if asked.fails == "told":
             raise CallError("it can't be")
+        if asked.fails == "policy":
+            raise PolicyError("the policy can't be used")
         if asked.fails:
             raise ZeroDivisionError(asked.fails)
         if not asked.dry:

@@ -10,7 +10,7 @@ from oborona.audit.row import ActOutcome
 from oborona.desk.call import CallError, NotAllowedError, NotFoundError
 from oborona.desk.call_runner import CallRunner, texts_of
 from oborona.desk.order_book import OrderConflict
-from oborona.errors import StoreError
+from oborona.errors import PolicyError, StoreError
 from oborona.people.caller import Scope
 from oborona.people.rights import Right, Role
 from tests.desk.calls import Recorder, person, site_of
@@ -271,3 +271,15 @@ def test_an_answer_that_holds_a_secret_is_told_once_and_kept_nowhere(
         runner.run(call, ANNA, order)
     assert recorder.done == ["hush-hush"]
     assert all(b"hush-hush" not in path.read_bytes() for path in state.glob("desk.db*"))
+
+
+def test_what_the_policy_refuses_was_not_done_and_may_be_ordered_again(
+    runner: CallRunner, recorder: Recorder, state: Path
+) -> None:
+    call = recorder.calls()["reputation.set"]
+    for _ in range(2):
+        with pytest.raises(PolicyError):
+            runner.run(call, ANNA, told(entity="x", reason="y", key="k1", fails="policy"))
+    assert {(row.outcome, row.status) for row in rows(state)} == {(ActOutcome.REFUSED, 422)}
+    runner.run(call, ANNA, told(entity="x", reason="y", key="k1"))
+    assert recorder.done == ["x"]

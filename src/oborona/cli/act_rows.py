@@ -17,6 +17,7 @@ from click.core import ParameterSource
 
 from oborona import state_files
 from oborona.audit.declarations import ACTS, RowNeed
+from oborona.audit.outcome import outcome_of
 from oborona.audit.record import ActRecord
 from oborona.audit.row import ActOutcome, AuditRow, RowKind
 from oborona.audit.site_key import audit_key
@@ -27,7 +28,7 @@ from oborona.cli.context import CliContext
 from oborona.cli.exit_status import line_of, status_of
 from oborona.cli.terminal_person import terminal_person
 from oborona.desk.owner import as_owner_of
-from oborona.errors import ConfigError, OboronaError, StoreError
+from oborona.errors import OboronaError, StoreError
 
 WAY: Final = "terminal"
 REASONS: Final = ("reason", "note", "why", "because")  # parameters that say why
@@ -143,11 +144,7 @@ def _outcome(error: BaseException, state: Path) -> _Ended:
         case BrokenPipeError():
             return ActOutcome.PARTLY, 0, "nobody read what it said to the end"
         case OboronaError() | OSError():
-            refused = isinstance(error, ConfigError) or (
-                isinstance(error, OboronaError) and not isinstance(error, StoreError)
-            )
-            outcome = ActOutcome.REFUSED if refused else ActOutcome.FAILED
-            return outcome, status_of(error), line_of(error, state)
+            return outcome_of(error), status_of(error), line_of(error, state)
         case KeyboardInterrupt():
             return ActOutcome.FAILED, 1, "it was interrupted"
         case _:

@@ -18,6 +18,7 @@ import msgspec
 
 from oborona import state_files
 from oborona.audit.declarations import ACTS
+from oborona.audit.outcome import outcome_of
 from oborona.audit.record import ActRecord
 from oborona.audit.row import ActOutcome, AuditRow, RowKind
 from oborona.audit.site_key import audit_key
@@ -26,7 +27,7 @@ from oborona.audit.texts import arguments_json, cut_text, cut_values
 from oborona.desk.call import ActOrder, Call, CallError, NotAllowedError, UndoCall
 from oborona.desk.order_book import OrderBook, OrderConflict
 from oborona.desk.site import Site
-from oborona.errors import ConfigError, OboronaError, StoreError
+from oborona.errors import OboronaError, StoreError
 from oborona.people.caller import Caller, CallWay
 from oborona.people.rights import FRESH_NEEDED, NO_REASON, Right
 from oborona.telemetry.log import event
@@ -94,8 +95,9 @@ class CallRunner:
                 return done
             try:
                 answer = self._recorded(call, caller, asked)
-            except (CallError, ConfigError):  # nothing was done
-                orders.drop(caller.name, asked.key)
+            except OboronaError as error:
+                if outcome_of(error) is ActOutcome.REFUSED:  # nothing was done
+                    orders.drop(caller.name, asked.key)
                 raise
             kept = _TOLD_ONCE if call.tells_secret else answer
             orders.end(caller.name, asked.key, kept)
@@ -218,11 +220,12 @@ def _right(call: Call, caller: Caller) -> Right:
 
 def _outcome(error: BaseException) -> tuple[ActOutcome, int, str]:
     match error:
-        case OrderConflict() | CallError():
-            return ActOutcome.REFUSED, error.status, str(error)
+        case CallError():
+            status = error.status
         case StoreError() | OSError():
-            return ActOutcome.FAILED, 503, str(error)
+            status = 503
         case OboronaError():
-            return ActOutcome.REFUSED, 422, str(error)
+            status = 422
         case _:
-            return ActOutcome.FAILED, 500, f"{type(error).__name__}: {error}"
+            return outcome_of(error), 500, f"{type(error).__name__}: {error}"
+    return outcome_of(error), status, str(error)
