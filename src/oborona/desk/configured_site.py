@@ -45,6 +45,7 @@ class ConfiguredSite:
         self.notice = notice
         self._loaded: LoadedSettings | None = None
         self._policy: Policy | None = None
+        self._name: str | None = None
 
     @property
     def loaded(self) -> LoadedSettings:
@@ -55,6 +56,17 @@ class ConfiguredSite:
             file, overrides, beside = self.source
             self._loaded = load_settings(file, overrides, beside=beside)
         return self._loaded
+
+    @property
+    def name(self) -> str:
+        """The name that headers, ids and reports of the site carry; told once, as it may ask the
+        DNS.
+        """
+        from oborona.daemon.site_name import site_name
+
+        if self._name is None:
+            self._name = site_name(self.loaded)
+        return self._name
 
     @property
     def state(self) -> Path:

@@ -19,7 +19,6 @@ from urllib.parse import urlsplit
 import msgspec
 
 from oborona.config.console import ConsoleSettings
-from oborona.daemon.site_name import site_name
 from oborona.desk.mail_login import MailLinkUse, MailLinkWish, MailLogin
 from oborona.desk.open_call import OpenCall
 from oborona.desk.proxy_login import ProxyDoor, ProxyLogin
@@ -82,7 +81,7 @@ class LoginWays:
             door = ProxyDoor(settings.proxy_secret_file, people)
             calls["login.proxy"] = OpenCall(ProxyLogin, self._told(door.log_in))
         if settings.readers == "mail":
-            by_mail = MailLogin(whole, site_name(site.loaded), people, links)
+            by_mail = MailLogin(whole, site.name, people, links)
             calls["login.mail_send"] = OpenCall(MailLinkWish, by_mail.send)
             calls["login.mail"] = OpenCall(MailLinkUse, self._told(by_mail.log_in))
         if settings.imap:

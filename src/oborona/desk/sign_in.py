@@ -21,7 +21,6 @@ from typing import Any, Final
 import msgspec
 
 from oborona import __version__, state_files
-from oborona.daemon.site_name import site_name
 from oborona.desk.call import CallError, NotAllowedError, NotFoundError
 from oborona.desk.login_ways import LoginWays
 from oborona.desk.open_call import OpenCall, SignInNeededError
@@ -247,7 +246,7 @@ class SignIn:
             fresh=view.is_fresh,
             second_step=bool(view.person.totp),
             must_enrol=view.must_enrol,
-            node=site_name(self._site.loaded),
+            node=self._site.name,
             policy=version,
             way=view.session.way,
         )
@@ -285,7 +284,7 @@ class SignIn:
         return {"language": language}
 
     def _begin_step(self, view: SessionView, _asked: OwnWord, _now: float) -> dict[str, str]:
-        secret, uri = self._steps.enrol(view, site_name(self._site.loaded))
+        secret, uri = self._steps.enrol(view, self._site.name)
         return {"secret": secret, "uri": uri}
 
     def _confirm_step(self, view: SessionView, asked: OwnWord, now: float) -> dict[str, bool]:

@@ -43,14 +43,13 @@ class Site(ConfiguredSite):
     @asynccontextmanager
     async def inquiries(self, *, dns: bool) -> AsyncIterator[Callable[[], Inquiry]]:
         """What makes the inquiry of each message: the DNS is asked as by the daemon, or nobody."""
-        from oborona.daemon.site_name import site_name
         from oborona.policy.evidence import NoInquiry
         from oborona.session.lookups import DnsLookups
 
         if not dns:
             yield NoInquiry
             return
-        asking = DnsLookups(self.loaded.settings, site_name(self.loaded))
+        asking = DnsLookups(self.loaded.settings, self.name)
         try:
             await asking.begin(self.policy())
             yield asking.inquirer
@@ -156,7 +155,6 @@ class Site(ConfiguredSite):
             pictures: who looks at them; None = nobody.
         """
         from oborona.counters.memory import MemoryCounters
-        from oborona.daemon.site_name import site_name
         from oborona.message.shingles import Hasher
         from oborona.policy.pictures import NoPictures
         from oborona.policy.scan import ScanSite
@@ -174,7 +172,7 @@ class Site(ConfiguredSite):
             stored, counters = None, MemoryCounters()
         try:
             yield ScanSite(
-                name=site_name(self.loaded),
+                name=self.name,
                 hasher=hasher,
                 counters=counters,
                 regions=tuple(self.loaded.settings.site.regions.split()),

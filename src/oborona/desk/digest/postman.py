@@ -14,7 +14,6 @@ from oborona import state_files
 from oborona.config import Settings
 from oborona.daemon.alarm.alert_mail import submit_mail
 from oborona.daemon.alarm.webhook import DeliveryFailed
-from oborona.daemon.site_name import site_name
 from oborona.desk.digest.letter import DigestPlan, digest_mail
 from oborona.desk.digest.news import FIRST_S, LONGEST_S, gather_news
 from oborona.desk.digest.recipient import address_of, gets_digest
@@ -130,7 +129,7 @@ class DigestPostman:
         plan = DigestPlan(
             person=person.id,
             to=address_of(still),
-            sender=sender_of(settings, site_name(self._site.loaded)),
+            sender=sender_of(settings, self._site.name),
             url=settings.console.url.rstrip("/"),
             key=self._site.keys().digest,
             texts=TEXTS.get(still.language, ENGLISH),
@@ -162,7 +161,7 @@ class DigestPostman:
 
     async def _submit(self, raw: bytes, to: str) -> None:
         settings = self._site.loaded.settings
-        name = site_name(self._site.loaded)
+        name = self._site.name
         await submit_mail(
             raw, [to], settings.alarm.server, name=name, within_s=settings.alarm.deadline_s
         )

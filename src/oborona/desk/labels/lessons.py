@@ -10,7 +10,6 @@ from typing import Final, NamedTuple
 import msgspec
 
 from oborona import state_files
-from oborona.daemon.site_name import site_name
 from oborona.desk.labels.personal_words import note_words
 from oborona.desk.site import Site
 from oborona.errors import StoreError
@@ -80,7 +79,7 @@ class LessonReader:
         self._site = site
         self._keys = site.keys()
         self._hasher = Hasher(self._keys.shingles)
-        self._name = site_name(site.loaded)
+        self._name = site.name
         self._kind, self._source, self._person = kind, _source(kind, person), person
 
     def read(self, name: str, raw: bytes) -> Lesson:

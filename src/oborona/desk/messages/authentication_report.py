@@ -17,7 +17,6 @@ from oborona.authentication.iprev import check_iprev
 from oborona.authentication.model import Arc, AuthIdentity, DkimSignature, Dmarc, IpRev, Spf
 from oborona.authentication.signed_message import read_signed_message
 from oborona.authentication.spf import check_helo, check_spf
-from oborona.daemon.site_name import site_name
 from oborona.desk.site import Site
 from oborona.dns import DnsAnswer, DnsAsker, DnsType
 from oborona.message.parse import parse
@@ -73,7 +72,7 @@ async def authenticate(site: Site, raw: bytes, envelope: Envelope) -> AuthReport
         raw: the message.
         envelope: that it came with.
     """
-    name, policy = site_name(site.loaded), site.policy()
+    name, policy = site.name, site.policy()
     asking = DnsLookups(site.loaded.settings, name)
     try:
         work = _Authentication(_RecordingResolver(asking.asker()), policy.authentication, name)
