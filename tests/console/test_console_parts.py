@@ -13,7 +13,7 @@ from jinja2 import UndefinedError
 
 from oborona.cli.terminal import plain
 from oborona.console.bar_chart import HEIGHT, bar_chart
-from oborona.console.console_answer import csv_file, json_file, raw_file
+from oborona.console.console_answer import csv_file, json_file
 from oborona.console.declaration import PAGES, PageDeclaration, page
 from oborona.console.form_body import MULTIPART, URLENCODED, FormError, read_form
 from oborona.console.form_token import FormTokens
@@ -179,9 +179,6 @@ def test_files_to_save_hold_no_formula_and_no_code() -> None:
     assert answer.body == b"h\r\n'=1+1,'+7 900,'-x,'@a,a=b,-5,,?\r\n"
     assert answer.headers["Content-Disposition"] == 'attachment; filename="a_.._b.csv"'
     assert json_file(request, "x", {"a": 1}).headers["X-Content-Type-Options"] == "nosniff"
-    raw = raw_file(request, "x.eml", b"<script>")
-    assert raw.headers["Content-Type"] == "application/octet-stream"
-    assert raw.headers["Content-Security-Policy"] == "default-src 'none'; sandbox"
 
 
 def test_what_is_vendored_is_what_was_published() -> None:

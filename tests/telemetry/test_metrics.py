@@ -53,7 +53,7 @@ from oborona.stores import content_model, final_model
 from oborona.stores.persons import follower as persons
 from oborona.stores.pins import follower as pins
 from oborona.stores.signatures import follower as signatures
-from oborona.telemetry.metrics import NOTHING, exposition
+from oborona.telemetry.metrics import NOTHING
 from oborona.telemetry.status import (
     EventLogStatus,
     FlowStatus,
@@ -66,6 +66,7 @@ from oborona.telemetry.status import (
     WorkerStatus,
 )
 from oborona.types import Action, RuleMode, Stage
+from tests.telemetry.scraped import exposition
 
 EXPOSITION = Path(__file__).with_name("exposition")
 STORES = {

@@ -13,7 +13,6 @@ import msgspec
 from aiohttp import web
 
 from oborona.console.security_headers import (
-    DOWNLOAD_POLICY,
     KEPT,
     NOT_KEPT,
     SECURITY_HEADERS,
@@ -67,13 +66,6 @@ def csv_file(
     writer.writerows([_cell(cell) for cell in row] for row in rows)
     octets = text.getvalue().encode("utf-8", "replace")
     return _saved(_answer(request, octets, "text/csv; charset=utf-8"), f"{name}.csv")
-
-
-def raw_file(request: web.BaseRequest, name: str, octets: bytes) -> web.Response:
-    """Return octets as they are, such as a message, to be saved and never shown."""
-    answer = _answer(request, octets, "application/octet-stream")
-    answer.headers["Content-Security-Policy"] = DOWNLOAD_POLICY
-    return _saved(answer, name)
 
 
 def _cell(value: object) -> object:

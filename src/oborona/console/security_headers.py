@@ -27,5 +27,3 @@ SECURITY_HEADERS: Final = {
 }
 NOT_KEPT: Final = {"Cache-Control": "no-store"}
 KEPT: Final = {"Cache-Control": "public, max-age=31536000, immutable"}
-DOWNLOAD_POLICY: Final = "default-src 'none'; sandbox"
-"""Of a file that is saved: whoever opens it all the same runs nothing."""

@@ -18,7 +18,6 @@ from prometheus_client.core import (
     HistogramMetricFamily,
     Metric,
 )
-from prometheus_client.exposition import generate_latest
 
 from oborona.metrics import REGISTRY, Counter, Gauge, Histogram, Labels, MetricsSnapshot
 from oborona.store_birth import StoreBirthRecord
@@ -49,26 +48,6 @@ OFF: Final = Gauge(
     "1 where a store could not be used at the last start and was left as it is.",
     ("store",),
 )
-
-
-def exposition(
-    workers: Sequence[WorkerStatus],
-    reader: ReaderStatus | None = None,
-    policy: PolicyStatus | None = None,
-    trainer: TrainerStatus | None = None,
-    intake: IntakeStatus | None = None,
-    second: RecheckStatus | None = None,
-    stores: Mapping[str, StoreBirthRecord] = MappingProxyType({}),
-    services: Sequence[ServiceStatus] = (),
-    flows: FlowStatus | None = None,
-    event_logs: EventLogStatus | None = None,
-    site: MetricsSnapshot = NOTHING,
-) -> bytes:
-    """Return what `collected` does as text."""
-    told = collected(
-        workers, reader, policy, trainer, intake, second, stores, services, flows, event_logs, site
-    )
-    return generate_latest(told)
 
 
 def collected(

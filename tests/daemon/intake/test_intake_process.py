@@ -27,9 +27,9 @@ from oborona.desk.doctor.intake import intake as doctor
 from oborona.desk.doctor.report import CheckState
 from oborona.errors import ConfigError
 from oborona.telemetry import status
-from oborona.telemetry.metrics import exposition
 from tests.peers.intake import Intake
 from tests.peers.oborona import Oborona
+from tests.telemetry.scraped import exposition
 
 TOKEN = "0123456789abcdef"
 HEAD = b"VERSION\tscript\t4\t0\n-\n"

@@ -15,6 +15,7 @@ from oborona.cli.terminal_person import terminal_caller
 from oborona.counters.cluster.stats import ClusterStats
 from oborona.counters.stats import StoreStats
 from oborona.desk.asks.counters import CounterStoreQuestion, show_store
+from oborona.desk.octets import size
 from oborona.message.shingle_name import type_name
 
 
@@ -115,8 +116,3 @@ def _nodes(report: ClusterStats) -> Table:
             node.address, node.role, f"{node.slots:,}", memory, pages, node.trouble or "answers"
         )
     return nodes
-
-
-def size(number: int) -> str:
-    """Return bytes as people read them."""
-    return f"{number / (1 << 20):,.1f} MiB" if number >= 1 << 20 else f"{number / 1024:,.1f} KiB"

@@ -6,18 +6,14 @@ from __future__ import annotations
 
 import os
 import time
-from typing import Final
 
 import click
 
 from oborona.cli.context import CliContext, pass_cli_context
 from oborona.cli.output import echo
-from oborona.daemon.publisher import reporter
 from oborona.daemon.publisher.reload_socket import ReloadOutcome
 from oborona.desk.policy.reload_outcome import reloaded
-from oborona.telemetry.status import PolicyRefusal
-
-SHOWN: Final = 100  # characters of a broken line, around the place
+from oborona.desk.policy_problem import render_problem
 
 
 @click.command()
@@ -66,18 +62,3 @@ def _in_force(outcome: ReloadOutcome, took_s: float) -> str:
         f"{heading} already since {since} ({outcome.age_s:.0f} s): that change was taken by "
         f"itself; before: {outcome.before}"
     )
-
-
-def render_problem(refused: PolicyRefusal) -> str:
-    """Return what is wrong, and under it the line with a mark at the place."""
-    words = reporter.refusal_text(refused)
-    if not refused.text:
-        return words
-    column = max(0, refused.column - 1)
-    first = max(0, column - SHOWN // 2)
-    line = refused.text[first : first + SHOWN]
-    shown = "".join(char if char.isprintable() else " " for char in line)
-    mark = (
-        f"\n    {' ' * (column - first)}^" if refused.column and column <= len(refused.text) else ""
-    )
-    return f"{words}\n    {shown}{mark}"

@@ -113,14 +113,22 @@ def _shared_counters(settings: Settings, state: Path) -> SharedCounters:
     return SharedCounters(settings, state)
 
 
+async def _wait_until(there: Callable[[], bool], each_s: float) -> None:
+    """Wait until a site has what a part of the keeper is for: without it, nothing of it is
+    loaded.
+    """
+    while not there():  # noqa: ASYNC110 - a file tells nobody
+        await asyncio.sleep(each_s)
+
+
 async def _act_on_incidents(
     settings: Settings, name: str, state: Path, policy: Callable[[], PolicyInForce]
 ) -> None:
     """Judge excesses and do what follows from incidents, for ever, once the site has either."""
-    while True:
-        if (state / state_files.ACCOUNTS).exists() or waits(state / state_files.EXCESSES):
-            break
-        await asyncio.sleep(ACCOUNTS_S)
+    await _wait_until(
+        lambda: (state / state_files.ACCOUNTS).exists() or waits(state / state_files.EXCESSES),
+        ACCOUNTS_S,
+    )
     # a site without accounts has a smaller keeper
     from oborona.daemon.alarm.alarm import AlertDispatcher, open_alarm, read_key  # noqa: PLC0415
     from oborona.daemon.keeper.account_actions import AccountActions  # noqa: PLC0415
@@ -180,10 +188,7 @@ async def _watch_complaints(
     state: Path, counters: Callable[[], SharedCounters], policy: Callable[[], PolicyInForce]
 ) -> None:
     """Try limits on complaints and traps, for ever, once anybody has said something."""
-    while True:
-        if (state / state_files.FEEDBACK).exists():
-            break
-        await asyncio.sleep(ACCOUNTS_S)
+    await _wait_until((state / state_files.FEEDBACK).exists, ACCOUNTS_S)
     # a site that learns from nobody has a smaller keeper
     from oborona.accounts.excess_spool import ExcessSpool  # noqa: PLC0415
     from oborona.daemon.keeper.complaint_watch import ComplaintWatch  # noqa: PLC0415
@@ -198,10 +203,7 @@ async def _watch_complaints(
 
 async def _watch_audit(settings: Settings, state: Path) -> None:
     """Note the end of the audit log and drop what is too old, for ever, once it was begun."""
-    while True:
-        if (state / state_files.AUDIT).exists():
-            break
-        await asyncio.sleep(AUDIT_S)
+    await _wait_until((state / state_files.AUDIT).exists, AUDIT_S)
     # a site whose log is empty has a smaller keeper
     from oborona.daemon.keeper.audit_watch import AuditWatch  # noqa: PLC0415
 
@@ -210,10 +212,12 @@ async def _watch_audit(settings: Settings, state: Path) -> None:
 
 async def _watch_held_mail(settings: Settings, name: str, state: Path) -> None:
     """Tell people of held mail, for ever, once any was held."""
-    while True:
-        if (state / state_files.HELD_LAST).exists() or (state / state_files.QUEUE_HELD).exists():
-            break
-        await asyncio.sleep(ACCOUNTS_S)
+    await _wait_until(
+        lambda: (
+            (state / state_files.HELD_LAST).exists() or (state / state_files.QUEUE_HELD).exists()
+        ),
+        ACCOUNTS_S,
+    )
     # a site that holds nothing has a smaller keeper
     from oborona.daemon.alarm.alarm import open_alarm  # noqa: PLC0415
     from oborona.daemon.keeper.held_mail_watch import HeldMailWatch  # noqa: PLC0415

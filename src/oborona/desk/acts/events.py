@@ -8,9 +8,10 @@ from typing import Final
 
 import msgspec
 
-from oborona.desk.asks.events import EventId, checked_person, find_event
+from oborona.desk.asks.events import EventId, find_event
 from oborona.desk.call import ActOrder, CallError, UndoCall, act
 from oborona.desk.events.event_log import EventFilter, events, open_event_log
+from oborona.desk.persons.store import person_named
 from oborona.desk.site import Site
 from oborona.feedback.events.log import EventLog
 from oborona.feedback.events.model import EventDecision, EventKind, StoredEvent
@@ -135,6 +136,6 @@ def _chosen_events(log: EventLog, caller: Caller, asked: EventWithdrawal) -> lis
         NotFoundError: there is no event of an id.
     """
     if asked.person:
-        person = checked_person(asked.person)
+        person = person_named(asked.person)
         return events(log, EventFilter(person=person, since=asked.since, most=MOST), caller.scope)
     return [find_event(log, ident, caller.scope) for ident in dict.fromkeys(asked.ids)]

@@ -12,7 +12,6 @@ from msgspec import Meta
 from oborona.desk.act_report import ActReport
 from oborona.desk.asks.signatures import MOST_MESSAGES, ShownProposal
 from oborona.desk.call import ActOrder, UndoCall, act
-from oborona.desk.owner import as_owner_of
 from oborona.desk.refusals import NothingDoneError, UnusableValueError
 from oborona.desk.signatures.candidate import mined_candidates
 from oborona.desk.signatures.store import open_signatures
@@ -113,7 +112,7 @@ def add_unless_good(
             raise NothingDoneError(f"not added: {hits} of {total} good messages have it")
     if asked.dry:
         return AddedSignature(dry=True, id="-", new=True)
-    with as_owner_of(site.state), open_signatures(site) as store:
+    with open_signatures(site) as store:
         ((name, new),) = store.add([checked], now=now)
     return AddedSignature(id=name, new=new, undo=_removal([name]) if new else None)
 
@@ -139,7 +138,7 @@ def remove_signatures(site: Site, caller: Caller, asked: SignatureNamesOrder) ->
         UnknownNameError: one is not there.
         StoreError: the store can't be written.
     """
-    with as_owner_of(site.state), open_signatures(site) as store:
+    with open_signatures(site) as store:
         records = [store.get(name) for name in asked.names]
         names = [record.signature.id for record in records]
         for name in () if asked.dry else names:
@@ -193,7 +192,7 @@ def expire_signature(site: Site, caller: Caller, asked: SignatureEndOrder) -> En
     now = time.time()
     if not 0 <= asked.until <= LAST_TIME:
         raise UnusableValueError("an end is 0 for never, or Unix seconds", "until")
-    with as_owner_of(site.state), open_signatures(site) as store:
+    with open_signatures(site) as store:
         before = store.get(asked.name).signature.expires
         if not asked.dry:
             store.expire(asked.name, asked.until, now=now)
@@ -232,7 +231,7 @@ def decline_signatures(site: Site, caller: Caller, asked: SignatureNamesOrder) -
 def _decide(
     site: Site, caller: Caller, asked: SignatureNamesOrder, state: SignatureState
 ) -> list[str]:
-    with as_owner_of(site.state), open_signatures(site) as store:
+    with open_signatures(site) as store:
         for record in [store.get(name) for name in asked.names]:
             if record.state is not SignatureState.PROPOSED:
                 raise UnusableValueError(
@@ -305,7 +304,7 @@ def import_signatures(
     )
     if asked.dry:
         return ImportedSignatures(dry=True, added=len(signatures), same=0, passed_over=passed_over)
-    with as_owner_of(site.state), open_signatures(site) as store:
+    with open_signatures(site) as store:
         results = store.add(signatures, now=pattern.created)
     new = [name for name, is_new in results if is_new]
     return ImportedSignatures(
@@ -367,7 +366,7 @@ def propose_from(
     )
     names = [("-", True)] * len(candidates)
     if not asked.dry:
-        with as_owner_of(site.state), open_signatures(site) as store:
+        with open_signatures(site) as store:
             names = store.add(
                 [candidate.signature for candidate in candidates],
                 now=time.time(),

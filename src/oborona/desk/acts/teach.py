@@ -10,7 +10,6 @@ from typing import Annotated, Final
 import msgspec
 
 from oborona import state_files
-from oborona.desk.asks.events import checked_person
 from oborona.desk.asks.recheck import message_number
 from oborona.desk.call import ActOrder, CallError, UndoCall, act
 from oborona.desk.labels.kept_messages import KeptMessages
@@ -24,6 +23,7 @@ from oborona.desk.labels.lessons import (
     preview_lessons,
     write_lessons,
 )
+from oborona.desk.persons.store import person_named
 from oborona.desk.site import Site
 from oborona.errors import StoreError
 from oborona.feedback.label import LabelKind
@@ -73,7 +73,7 @@ class TeachOutcome(msgspec.Struct, frozen=True, kw_only=True):
 @act("teach", Right.TEACH, about=("kind", "messages", "person"))
 def teach_messages(site: Site, caller: Caller, asked: TeachOrder) -> TeachOutcome:
     """Write down what messages are; the trainer learns it, and their pieces count so."""
-    person = checked_person(asked.person) if asked.person else ""
+    person = person_named(asked.person) if asked.person else ""
     if not asked.messages and not asked.raw:
         raise CallError("name messages, or hand some in")
     if not (site.state / state_files.SECRET).exists():

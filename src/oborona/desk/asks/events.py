@@ -8,7 +8,7 @@ from typing import Annotated, Final
 
 import msgspec
 
-from oborona.desk.call import CallError, NotFoundError, ask
+from oborona.desk.call import NotFoundError, ask
 from oborona.desk.events.event_log import (
     EventFilter,
     ReporterSummary,
@@ -17,6 +17,7 @@ from oborona.desk.events.event_log import (
     persons,
     thresholds,
 )
+from oborona.desk.persons.store import person_named
 from oborona.desk.site import Site
 from oborona.eventlog.person_verdicts import opened_verdicts
 from oborona.feedback.antifraud.model import DailyThresholds
@@ -25,7 +26,6 @@ from oborona.feedback.events.log import EventLog
 from oborona.feedback.events.model import EventKind, StoredEvent
 from oborona.people.caller import Caller, Scope
 from oborona.people.rights import Right
-from oborona.reputation.personal import mail_address
 
 MOST: Final = 1_000  # rows of an answer over the API
 Rows = Annotated[int, msgspec.Meta(ge=1, le=MOST)]
@@ -133,7 +133,7 @@ class ReporterDetails(msgspec.Struct, frozen=True, kw_only=True):
 def list_events(site: Site, caller: Caller, asked: EventsQuestion) -> EventPage:
     """Return what was said, the newest first."""
     selection = EventFilter(
-        person=checked_person(asked.person) if asked.person else "",
+        person=person_named(asked.person) if asked.person else "",
         what=asked.what,
         rule=asked.rule.strip().upper(),
         since=asked.since,
@@ -183,7 +183,7 @@ def list_reporters(site: Site, caller: Caller, asked: ReportersQuestion) -> Repo
 @ask("events.person", Right.PERSON_SEE, scoped=True, person=("person",))
 def show_reporter(site: Site, caller: Caller, asked: ReporterQuestion) -> ReporterDetails:
     """Return how far a person is believed, and the last of what they said."""
-    name, now, settings = checked_person(asked.person), time.time(), site.loaded.settings
+    name, now, settings = person_named(asked.person), time.time(), site.loaded.settings
     order = ReporterOrder.FIRST
     with open_event_log(site) as log, opened_verdicts(settings, site.state) as verdicts:
         known = persons(log, verdicts, order, 1, now, caller.scope, name)
@@ -192,18 +192,6 @@ def show_reporter(site: Site, caller: Caller, asked: ReporterQuestion) -> Report
     if not known and not said:
         raise NotFoundError(f"{name} has never reported anything")
     return ReporterDetails(person=known[0] if known else None, thresholds=today, events=tuple(said))
-
-
-def checked_person(text: str) -> str:
-    """Return a person's address in its normal form.
-
-    Raises:
-        CallError: it is no mail address.
-    """
-    person = mail_address(text)
-    if not person:
-        raise CallError(f"{text[:100]!a} is no mail address")
-    return person
 
 
 def find_event(log: EventLog, ident: int, scope: Scope) -> StoredEvent:

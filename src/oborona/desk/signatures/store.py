@@ -11,7 +11,7 @@ import msgspec
 from oborona import state_files
 from oborona.desk.refusals import UnknownNameError
 from oborona.desk.site import Site
-from oborona.desk.state_folder import require_state
+from oborona.desk.state_folder import open_store
 from oborona.policy.signatures import Signature
 from oborona.stores.signatures.rows import SignatureHits
 from oborona.stores.signatures.store import SignatureStore
@@ -25,8 +25,7 @@ def open_signatures(site: Site) -> Iterator[SignatureStore]:
         StoreError: it can't be used.
         UnknownNameError: no signature has the id that was asked for.
     """
-    require_state(site)
-    with SignatureStore(site.state / state_files.SIGNATURES) as store:
+    with open_store(site, SignatureStore, state_files.SIGNATURES, make=True) as store:
         try:
             yield store
         except KeyError as unknown:
