@@ -60,7 +60,7 @@ drop_releases() { # all but the newest $1; whatever else lies beside them, such 
 }
 
 install_user_and_settings() {
-    say "user oborona, /etc/oborona"
+    say "users oborona and oborona-console, /etc/oborona"
     install -m 0644 -D systemd/oborona.sysusers.conf /usr/lib/sysusers.d/oborona.conf
     install -m 0644 -D systemd/oborona.tmpfiles.conf /usr/lib/tmpfiles.d/oborona.conf
     systemd-sysusers /usr/lib/sysusers.d/oborona.conf
@@ -101,17 +101,20 @@ run_remove() { # mail first: whoever still asks us would wait for us, or keep co
     remove_from_dovecot
     remove_from_postfix
     remove_program
-    say "kept: /etc/oborona, /var/lib/oborona and the user oborona; ./setup purge removes them"
+    say "kept: /etc/oborona, /var/lib/oborona and the users oborona and oborona-console; ./setup purge removes them"
 }
 
 run_purge() {
     remove_from_dovecot
     remove_from_postfix
     remove_program
-    say "removing /etc/oborona, /var/lib/oborona, the user oborona"
+    say "removing /etc/oborona, /var/lib/oborona, the users oborona and oborona-console"
     rm -rf /etc/oborona /var/lib/oborona /var/lib/oborona-tables /usr/lib/sysusers.d/oborona.conf
-    ! id oborona >/dev/null 2>&1 || userdel oborona
-    ! getent group oborona >/dev/null || groupdel oborona
+    local user
+    for user in oborona-console oborona; do
+        ! id $user >/dev/null 2>&1 || userdel $user
+        ! getent group $user >/dev/null || groupdel $user
+    done
 }
 
 remove_from_dovecot() {
