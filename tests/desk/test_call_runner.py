@@ -4,6 +4,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
+from msgspec import structs
 
 from oborona.audit.reader import AuditedAct, AuditQuery, AuditReader
 from oborona.audit.row import ActOutcome
@@ -283,3 +284,20 @@ def test_what_the_policy_refuses_was_not_done_and_may_be_ordered_again(
     assert {(row.outcome, row.status) for row in rows(state)} == {(ActOutcome.REFUSED, 422)}
     runner.run(call, ANNA, told(entity="x", reason="y", key="k1"))
     assert recorder.done == ["x"]
+
+
+def test_a_right_that_hurts_asks_for_the_password_whichever_is_named_first(
+    runner: CallRunner, recorder: Recorder
+) -> None:
+    admin, duty = person("anna", Role.ADMIN), person("bert", Role.DUTY)
+    order = told(entity="x", reason="y")
+    for needs in (
+        (Right.POLICY_SHADOW, Right.POLICY_PUBLISH),
+        (Right.POLICY_PUBLISH, Right.POLICY_SHADOW),
+    ):
+        call = recorder.calls()["reputation.set"]._replace(needs=needs)
+        with pytest.raises(NotAllowedError, match="password once more"):
+            runner.run(call, admin, order)
+        runner.run(call, structs.replace(admin, fresh=True), order)
+        runner.run(call, duty, order)  # who can't publish live does no such harm
+    assert recorder.done == ["x"] * 4

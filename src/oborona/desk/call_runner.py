@@ -70,7 +70,8 @@ class CallRunner:
         if not call.scoped and not caller.scope.whole:
             raise NotAllowedError(f"{call.name} is for those who see the whole site")
         does = call.acts and not getattr(asked, "dry", False)
-        if does and right in FRESH_NEEDED and caller.way is CallWay.PAGE and not caller.fresh:
+        hurts = any(caller.may(one) for one in FRESH_NEEDED.intersection(call.needs))
+        if does and hurts and caller.way is CallWay.PAGE and not caller.fresh:
             raise NotAllowedError("give your password once more first", needs="password")
         reason = getattr(asked, "reason", "")
         must = (does and right not in NO_REASON) or caller.must_say_why(right)
