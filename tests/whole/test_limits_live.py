@@ -154,9 +154,11 @@ def test_a_stolen_password_is_stopped_soon_after_its_limit_in_all_workers(
     words = "Too many recipients of this account"
     assert refused == f"550 5.7.1 {words}, reference {ident}; {CONTACT}"
     eventually(lambda: ident in {one["id"] for one in gate.events("limit")})
-    (line,) = (one for one in gate.events("limit") if one["id"] == ident)
-    assert (line["limit"], line["login"], line["most"]) == ("STOLEN", login, MOST)
-    assert line["value"] > MOST  # counts on their way may be read twice for a moment: see below
+    # who is refused for the same once more is told the same reference, and has a line each time
+    lines = [one for one in gate.events("limit") if one["id"] == ident]
+    for line in lines:
+        assert (line["limit"], line["login"], line["most"]) == ("STOLEN", login, MOST)
+        assert line["value"] > MOST  # counts on their way may be read twice for a moment: see below
 
     def all_counted() -> bool:
         assert send(postfix, login)[0].startswith("550")
