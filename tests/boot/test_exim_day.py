@@ -197,4 +197,4 @@ def test_who_may_not_see_the_queue_is_told_who_may(machine: Machine, user: str) 
     """Exim shows it to nobody else."""
     for command in ("held", f"hold-queue {ANN}", f"release --login {ANN}"):
         said = machine.run(f"runuser -u {user} -- oborona outgoing {command}", status=os.EX_NOPERM)
-        assert said.strip().endswith("run it as root"), said
+        assert "run it as root" in said, said

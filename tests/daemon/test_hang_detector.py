@@ -223,17 +223,20 @@ def test_what_a_process_takes_is_told_beside_its_beats() -> None:
     heartbeat.begin(own, LEAST_S)
     child = os.fork()
     if child == 0:
+        more = 0
         try:
+            before = heartbeat.own_usage().open_files  # other threads of the parent open some, too
             for _ in range(7):
                 os.open(os.devnull, os.O_RDONLY)
             heartbeat.beat_and_tell()
+            more = own.usage.open_files - before
         finally:
-            os._exit(0)
-    before = heartbeat.own_usage()
-    os.waitpid(child, 0)
+            os._exit(more)
+    _, status = os.waitpid(child, 0)
     told = own.usage
     assert own.beats == 1
-    assert told.open_files == before.open_files + 7
+    assert os.waitstatus_to_exitcode(status) == 7
+    assert told.open_files > 7
     assert told.memory_bytes > 1_000_000
     assert told.cpu_s >= 0
     own.reset()

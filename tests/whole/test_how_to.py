@@ -178,4 +178,6 @@ def test_readme_is_tried_as_it_stands(gate: Gate, at: Path) -> None:
     assert ended.returncode == 0, (ended.stdout, ended.stderr)
     assert "66-sextortion.eml" in ended.stdout
     assert came >= 2
-    assert f"\n{came} messages: " in ended.stdout, "replay had the mail of the gate's daemon"
+    replayed = re.search(r"^(\d+) messages: ", ended.stdout, re.MULTILINE)
+    assert replayed, ended.stdout
+    assert int(replayed[1]) >= came, "replay had the mail of the gate's daemon"

@@ -154,5 +154,5 @@ def test_behind_exim_the_sender_learns_why_and_the_log_who(exim: Exim, site: Sit
     found = site.verdict(replies[0])
     assert (found["stage"], found["said"], found["decided_by"]) == ("connect", "recipient", "OUT")
     assert (found["sender"], found["recipient"]) == ("anna@partner.example", RECIPIENTS[0])
-    assert reference(again[1]) != reference(replies[0]), "another message has another"
+    assert reference(again[1]) == reference(replies[0]), "the same refusal has one reference"
     assert exim.send(letter(), ip="192.0.2.67")[-1].startswith("250 ")
