@@ -145,7 +145,9 @@ def test_whatever_does_not_fit_has_one_answer(senders: SenderSite) -> None:
         ("\0'; DROP TABLE appeal --", ANN),
         ("reference " + "Z" * 900, ANN),
     ):
-        assert senders.hear("look", place=reference, reference=reference, address=address) == NOTHING
+        assert (
+            senders.hear("look", place=reference, reference=reference, address=address) == NOTHING
+        )
         answer = senders.hear(
             "appeal", place=f"{reference}{address}", reference=reference, address=address, text="x"
         )

@@ -76,9 +76,7 @@ CASES = [
         "The refusal was a mistake.",
         "Sorry, U+202E<b>",
         form=SENT,
-        answers=told(
-            may_appeal=False, appeal=AppealState.PARDONED, words="Sorry,\n\u202e<b>"
-        ),
+        answers=told(may_appeal=False, appeal=AppealState.PARDONED, words="Sorry,\n\u202e<b>"),
     ),
     case(
         "declined",

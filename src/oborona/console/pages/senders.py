@@ -65,9 +65,11 @@ async def appeal(visit: Visit) -> web.Response:
 
 
 async def _told(visit: Visit, call: str, **more: str) -> web.Response:
-    asked = {name: visit.form.one(name) for name in ("reference", "address")}
+    reference, address = visit.form.one("reference"), visit.form.one("address")
     try:
-        found = await visit.ask(call, asked | more, ShownRefusal)
+        found = await visit.ask(
+            call, {"reference": reference, "address": address, **more}, ShownRefusal
+        )
     except DeskError as error:
         match error.status:
             case 429:
@@ -78,7 +80,7 @@ async def _told(visit: Visit, call: str, **more: str) -> web.Response:
                 return error_page(visit, status)  # a store's name is nothing for strangers
             case _:
                 raise
-        answer = await _form(visit, told, error.status, **asked)
+        answer = await _form(visit, told, error.status, reference=reference, address=address)
         if error.wait_s:
             answer.headers["Retry-After"] = str(round(error.wait_s))
         return answer
@@ -88,10 +90,10 @@ async def _told(visit: Visit, call: str, **more: str) -> web.Response:
             "reference has 13 letters and digits, and the address is the one the mail was sent "
             "from (Return-Path). What was refused longer ago is no longer kept."
         )
-        return await _form(visit, told, **asked)
+        return await _form(visit, told, reference=reference, address=address)
     terms = await _terms(visit)
     return visit.render(
-        "senders/refusal.html", found=found, asked=asked, reasons=REASONS, terms=terms
+        "senders/refusal.html", found=found, address=address, reasons=REASONS, terms=terms
     )
 
 

@@ -93,12 +93,8 @@ def reopen_appeal(site: Site, caller: Caller, asked: AppealReopening) -> AppealO
     before = _set(site, caller, asked.id, AppealState.WAITING, "", dry=asked.dry)
     verdict = next(one for one, state in _STATES.items() if state is before.state)
     again = {"id": asked.id, "verdict": verdict, "words": before.words}
-    now = msgspec.structs.replace(
-        before, state=AppealState.WAITING, words="", by="", answered=0.0
-    )
-    return AppealOutcome(
-        appeal=appeal_view(now), undo=UndoCall(call="appeals.answer", asked=again)
-    )
+    now = msgspec.structs.replace(before, state=AppealState.WAITING, words="", by="", answered=0.0)
+    return AppealOutcome(appeal=appeal_view(now), undo=UndoCall(call="appeals.answer", asked=again))
 
 
 def _set(

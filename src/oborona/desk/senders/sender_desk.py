@@ -21,7 +21,7 @@ from oborona import state_files
 from oborona.desk.call import ActOrder, Call, CallError
 from oborona.desk.call_runner import CallRunner
 from oborona.desk.open_call import OpenCall
-from oborona.desk.senders.call_rate import HOUR_S, CallLimitError, CallRate
+from oborona.desk.senders.call_rate import CallLimitError, CallRate
 from oborona.desk.senders.refused_mail import (
     RefusedMail,
     domain_of,
@@ -29,7 +29,6 @@ from oborona.desk.senders.refused_mail import (
     refused_mail,
 )
 from oborona.desk.site import Site
-from oborona.errors import StoreError
 from oborona.feedback.cases.appeals import (
     MOST_TEXT,
     PERIOD_S,
@@ -132,9 +131,7 @@ class SenderDesk:
             calls if site.loaded.settings.console.senders else {}
         )
 
-    def _look(
-        self, asked: SenderQuestion, _token: str, place: str, _agent: str
-    ) -> SenderAnswer:
+    def _look(self, asked: SenderQuestion, _token: str, place: str, _agent: str) -> SenderAnswer:
         self._looks.charge(place, time.monotonic())
         return self._answer(*self._find(asked))
 
