@@ -17,13 +17,14 @@ from oborona.policy.greylist import GREYLISTED
 from oborona.policy.history import REPIP_BAD, REPIP_POOR
 from oborona.policy.load import Policy
 from oborona.session.account_refusal import ACCOUNT_BANNED, ACCOUNT_LIMITED
-from oborona.session.refusals import TOO_BUSY, UNANSWERED
+from oborona.session.refusals import TOO_BUSY, TOO_MANY, UNANSWERED
 from oborona.session.replies import TOO_MANY_HEADERS
 from oborona.types import RuleHit, RuleMode
 
 OF_OURS: Final = {
     GREYLISTED: RefusalReason.GREYLISTED,
     TOO_BUSY: RefusalReason.BUSY,
+    TOO_MANY: RefusalReason.BUSY,
     UNANSWERED: RefusalReason.BUSY,
     PARTIAL: RefusalReason.BUSY,
     ACCOUNT_BANNED: RefusalReason.ACCOUNT,
