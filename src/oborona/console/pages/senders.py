@@ -21,7 +21,7 @@ class ShownTerms(msgspec.Struct, frozen=True, kw_only=True):
     appeals: int
 
 
-class ShownRefusal(msgspec.Struct, frozen=True, kw_only=True):
+class ToldRefusal(msgspec.Struct, frozen=True, kw_only=True):
     """What a sender is told."""
 
     known: bool
@@ -68,7 +68,7 @@ async def _told(visit: Visit, call: str, **more: str) -> web.Response:
     reference, address = visit.form.one("reference"), visit.form.one("address")
     try:
         found = await visit.ask(
-            call, {"reference": reference, "address": address, **more}, ShownRefusal
+            call, {"reference": reference, "address": address, **more}, ToldRefusal
         )
     except DeskError as error:
         match error.status:
