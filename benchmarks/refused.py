@@ -131,7 +131,7 @@ async def record(case: RefusedCase, count: int) -> float:
                 now = time.time()
                 refusal = refusal_of(
                     numbers.next(now), now, policy, envelope, verdict,
-                    stage=Stage.CONNECT, told=Told.RECIPIENT,
+                    stage=Stage.CONNECT, told=Told.RECIPIENT, door="milter",
                 )  # fmt: skip
                 journal.take(refusal)
                 if number % BATCH == 0:

@@ -91,7 +91,7 @@ def test_json_has_these_names(site: tuple[Path, Path]) -> None:
     found = json.loads(run(*site, "find", "--json").stdout)
     assert found.keys() == {
         "id", "time", "verdict", "score", "line", "decided_by", "queue_id", "message_id", "client", "helo", "sender", "header_from",
-        "recipients", "login", "subject", "size", "rules", "reasons", "stage", "told", "head", "network", "times", "last",
+        "recipients", "login", "subject", "size", "rules", "reasons", "stage", "told", "head", "network", "times", "last", "door",
     }  # fmt: skip
     assert found["header_from"] == "Ann <ann@a.example>"
     assert [one["name"] for one in found["reasons"]] == ["LINKS", "WORDS"]

@@ -42,6 +42,7 @@ def found_message(**changes: Any) -> FoundMessage:
         "head": "",
         "network": "",
         "times": 1,
+        "door": "milter",
         "last": None,
         "said": (FoundReport(person="joe@shop.example", what="pardon", time=NOW, believed=True),),
         "moves": (

@@ -41,7 +41,8 @@ class House:
         self._writers: list[asyncio.StreamWriter] = []
 
     async def open(self, *, busy: bytes = BUSY, **settings: Any) -> LineServer:
-        server = LineServer(busy=busy, note=self.noted.append, **settings)
+        words = (lambda _peer: busy) if busy else None
+        server = LineServer(busy=words, note=self.noted.append, **settings)
         await server.start(self.listener.dup())
         self._servers.append(server)
         return server

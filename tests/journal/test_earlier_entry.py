@@ -42,7 +42,9 @@ EXPECTED = {
 
 def earlier() -> tuple[JournalEntry, list[str]]:
     verdict, evidence, names = msgspec.msgpack.decode(ROW.read_bytes())
-    return rows.unpack(tuple(verdict), tuple(evidence), rows.names_json(tuple(names))), names
+    return rows.unpack(
+        rows.widen(tuple(verdict)), tuple(evidence), rows.names_json(tuple(names))
+    ), names
 
 
 def test_an_entry_of_an_earlier_version_is_read_whole() -> None:

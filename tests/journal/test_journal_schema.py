@@ -195,7 +195,7 @@ async def test_a_journal_that_is_shorter_than_its_pages_is_set_aside(
     with closing(schema.open_writer(path)) as db:
         db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
         db.execute("UPDATE tally SET rows = rows")
-        db.execute("PRAGMA user_version = 6")
+        db.execute(f"PRAGMA user_version = {schema.VERSION}")
         for suffix in ("", "-wal"):
             part = path.with_name(path.name + suffix).read_bytes()
             copy.with_name(copy.name + suffix).write_bytes(

@@ -303,6 +303,13 @@ def test_rows_come_back_as_they_were() -> None:
     assert decode_all(b"".join(map(encode, made))) == (made, [])
 
 
+def test_a_record_of_an_older_version_is_taken_without_what_it_lacks() -> None:
+    """Which was written when messages did not say by which door they came."""
+    row = rows.pack(make_entry(door="milter"))
+    older = encode(row._replace(verdict=row.verdict[:-1]))
+    assert decode_all(older) == ([row._replace(verdict=(*row.verdict[:-1], None))], [])
+
+
 def test_hostile_octets_are_never_a_row_and_end() -> None:
     made = one_of_each()
     chance, whole = random.Random(3), b"".join(map(encode, made))

@@ -76,6 +76,8 @@ def test_moments_are_spans_days_and_days_with_a_time() -> None:
         ("size<10MBit", "is no size"),
         ("ip:192.0.2", "no address or network"),
         ("client:192.0.2.0/99", "is no network"),
+        ("door:window", "none of milter, policy_service, exim"),
+        ('door:""', "none of milter"),
         ("x " * (MOST_TERMS + 1), "more than"),
     ],
 )
@@ -131,6 +133,9 @@ def test_sizes_are_bounds(line: str, sign: str, octets: int) -> None:
         ("domain:@shop.example.", QueryField.DOMAIN, "shop.example"),
         ("list:<chess.example>", QueryField.LIST, "chess.example"),
         ("mari*", QueryField.ANY, "mari*"),
+        ("door:Milter", QueryField.DOOR, "milter"),
+        ("door:policy", QueryField.DOOR, "policy_service"),
+        ("door:policy-service", QueryField.DOOR, "policy_service"),
     ],
 )
 def test_a_field_has_its_word(line: str, field: QueryField, text: str) -> None:

@@ -52,6 +52,7 @@ def test_others_of_the_network_have_references_of_their_own_up_to_a_number() -> 
         {"stage": Stage.SENDER},
         {"decided_by": "OTHER"},
         {"verdict": Action.TEMPFAIL},
+        {"door": "proxy"},
         {"time": NOON + COLLAPSE_S},
         {"time": NOON - COLLAPSE_S},
     ],

@@ -25,12 +25,12 @@ from tests.journal.entries import NOON, make_entry
 MARIA = make_entry(
     time=NOON, sender="maria@client.example", header_from="Maria López <maria@client.example>", recipients=("joe@shop.example",),
     subject="Rechnung 50% für JÜRGEN", verdict=Action.ACCEPT, score=12.0, decided_by="below-line", queue_id="4Abc1", message_id="<m1@client.example>",
-    client_ip="203.0.113.9", helo="out.client.example", rules=(RuleHit(name="NO_NAME", score=10.0), RuleHit(name="A_TRIAL", score=90.0, mode=RuleMode.SHADOW)),
+    client_ip="203.0.113.9", helo="out.client.example", door="proxy", rules=(RuleHit(name="NO_NAME", score=10.0), RuleHit(name="A_TRIAL", score=90.0, mode=RuleMode.SHADOW)),
 )  # fmt: skip
 CASINO = make_entry(
     time=NOON + 60, sender="bounce-77@casino.example", header_from="Казино Вулкан <win@casino.example>", recipients=("joe@shop.example", "ann@shop.example"),
     subject="Ваш БОНУС ждёт", verdict=Action.SPAM, score=140.0, decided_by="GAMBLING_MUCH", queue_id="4Abc2", message_id="m2@casino.example",
-    client_ip="2001:db8:5::7", rules=(RuleHit(name="GAMBLING_MUCH", score=90.0, say="казино 7"), RuleHit(name="MASS_TEXT", score=30.0), RuleHit(name="LINK", score=20.0)),
+    client_ip="2001:db8:5::7", door="milter", rules=(RuleHit(name="GAMBLING_MUCH", score=90.0, say="казино 7"), RuleHit(name="MASS_TEXT", score=30.0), RuleHit(name="LINK", score=20.0)),
 )  # fmt: skip
 HOSTILE = make_entry(
     time=NOON + 120, sender="x'; DROP TABLE verdict;--@evil.example", header_from="\ud800 <\ud801@evil.example>", recipients=("\udcff@shop.example",),
@@ -64,6 +64,9 @@ def found(path: Path, line: str, most: int = 20) -> list[int | None]:
     [
         ("", [HOSTILE, CASINO, MARIA]),
         ("maria", [MARIA]),
+        ("door:proxy", [MARIA]),
+        ("-door:proxy", [HOSTILE, CASINO]),
+        ("door:exim", []),
         ("MARIA@CLIENT.EXAMPLE", [MARIA]),
         ("from:lópez", [MARIA]),
         ("from:LÓPEZ", [MARIA]),
@@ -207,7 +210,7 @@ def test_a_damaged_row_is_passed_over(tmp_path: Path) -> None:
             db.execute(
                 (
                     "INSERT INTO verdict VALUES (?, 0, ?, 0, 100, 'below-line', 0, '', 1, "
-                    "'Q', NULL, NULL, ?, 'h', 's', '', ?, 'lunch', '[]', NULL, NULL)"
+                    "'Q', NULL, NULL, ?, 'h', 's', '', ?, 'lunch', '[]', NULL, NULL, NULL)"
                 ),
                 (
                     number,

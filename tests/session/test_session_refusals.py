@@ -17,7 +17,7 @@ from oborona.journal.journal import JournalWriter
 from oborona.journal.refusal import RecordedRefusal, Told
 from oborona.message.shingles import ShingleType
 from oborona.session.loop_lag import LoopLag
-from oborona.session.refusals import TOO_BUSY, UNANSWERED
+from oborona.session.refusals import TOO_BUSY, TOO_MANY, UNANSWERED, turned_away_reply
 from oborona.session.session import Session
 from oborona.types import Action, Client, Stage
 from tests.session.test_account_refusal import JOE, Blocks
@@ -206,6 +206,22 @@ async def test_who_is_turned_away_in_a_rush_has_an_answer(
     assert is_busy(crowded)
     assert (await answer(journal, crowded)).refusal.decided_by == TOO_BUSY
     assert table.journal == []
+
+
+async def test_who_comes_when_a_door_is_full_has_an_answer(
+    tmp_path: Path, journal: JournalWriter
+) -> None:
+    table = table_of(tmp_path, journal)
+    recording(table, door="proxy")
+    services = table.session._services
+    for address in ("203.0.113.9", ""):
+        told = [turned_away_reply(services, address) for _ in range(3)]
+        assert is_busy(told[0])
+        assert len({reply.text for reply in told}) == 1, "a flood has one reference"
+        recorded = await answer(journal, told[0])
+        refusal = recorded.refusal
+        assert (refusal.decided_by, refusal.told, refusal.door) == (TOO_MANY, Told.CONNECT, "proxy")
+        assert (refusal.client_ip, refusal.sender, recorded.times) == (address, "", 3)
 
 
 async def test_a_fault_of_ours_has_an_answer_unless_that_fails_too(

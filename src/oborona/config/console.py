@@ -228,6 +228,13 @@ class ConsoleSettings(ListenSettings, frozen=True, kw_only=True):
         ),
     ] = 7
 
+    senders: Annotated[
+        bool,
+        Meta(
+            description="A page, /senders, where who was refused pastes the reference of the "
+            "refusal, is told why in general words, and may appeal once (docs/operate/senders.md)."
+        ),
+    ] = False
     policy: Annotated[
         Literal["overlay", "read", "write"],
         Meta(

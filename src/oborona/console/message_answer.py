@@ -84,6 +84,7 @@ class ShownMessage(msgspec.Struct, frozen=True, kw_only=True):
     subject: str = ""
     message_id: str = ""
     size: int = 0
+    door: str = ""
     then: ShownSide | None = None
     now: ShownSide | None = None
     no_now: str = ""
@@ -120,6 +121,7 @@ class ShownRefusal(msgspec.Struct, frozen=True, kw_only=True):
     named: int = 1
     first: str = ""
     last: str = ""
+    door: str = ""
 
 
 class ShownMethod(msgspec.Struct, frozen=True, kw_only=True):

@@ -31,7 +31,7 @@ from oborona.console.route_table import RouteTable
 from oborona.console.static_files import PREFIX, StaticFiles
 from oborona.console.template_set import TemplateSet
 from oborona.console.visit import LANGUAGE, SESSION, ZONE, ConsoleParts, Visit, drop_cookie
-from oborona.doors.web import BUSY, HttpLimits, WebServer, read_body
+from oborona.doors.web import HttpLimits, WebServer, busy_answer, read_body
 from oborona.telemetry.log import event
 
 MAX_CONNECTIONS: Final = 200
@@ -77,7 +77,7 @@ class ConsoleServer(WebServer):
             log=log,
             note=lambda why: log.debug("a request came to nothing: %s", why),
             max_per_client=PER_CLIENT,
-            busy=BUSY,
+            busy=lambda _peer: busy_answer(),
             allowed=allowed,
         )
         self._static = StaticFiles()

@@ -25,11 +25,11 @@ from prometheus_client.openmetrics.exposition import generate_latest as generate
 from oborona.daemon.metric_collection import collect_metrics
 from oborona.doors.tokens import AccessTokens
 from oborona.doors.web import (
-    BUSY,
     SERVER,
     HttpLimits,
     WebServer,
     bearer_token,
+    busy_answer,
     error_answer,
 )
 from oborona.errors import StoreError
@@ -70,7 +70,7 @@ class MetricsServer(WebServer):
             max_connections=max_connections,
             log=log,
             note=lambda _outcome: None,
-            busy=BUSY,
+            busy=lambda _peer: busy_answer(),
             allowed=allowed,
         )
         self._state = state

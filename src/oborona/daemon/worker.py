@@ -69,6 +69,7 @@ from oborona.session.policy_log import PolicyLog
 from oborona.session.quarantine.in_flight import InFlightTable
 from oborona.session.quarantine.scan_tracker import ScanTracker
 from oborona.session.quarantine.shared_list import QuarantineList
+from oborona.session.refusals import turned_away_reply
 from oborona.session.services import SessionServices
 from oborona.session.session import Session
 from oborona.session.traps import TrapEventLog
@@ -291,6 +292,7 @@ class WorkerProcess:
                         counters, site.hasher, address, time.time()
                     ),
                     room=room,
+                    turned_away=partial(turned_away_reply, services),
                 )
                 servers.append(await door.start(door_context, door.listener))
             if self._delivery is not None:

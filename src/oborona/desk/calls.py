@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import oborona.desk.acts.accounts
 import oborona.desk.acts.alarm
+import oborona.desk.acts.appeals
 import oborona.desk.acts.campaigns
 import oborona.desk.acts.cases
 import oborona.desk.acts.counters
@@ -25,6 +26,7 @@ import oborona.desk.acts.signatures
 import oborona.desk.acts.teach
 import oborona.desk.asks.accounts
 import oborona.desk.asks.antifraud
+import oborona.desk.asks.appeals
 import oborona.desk.asks.audit
 import oborona.desk.asks.campaigns
 import oborona.desk.asks.charts

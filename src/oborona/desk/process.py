@@ -26,6 +26,7 @@ from oborona.desk.digest.links import DigestLinks
 from oborona.desk.digest.postman import DigestPostman
 from oborona.desk.followed_site import FollowedSite
 from oborona.desk.openapi import describe_calls
+from oborona.desk.senders.sender_desk import SenderDesk
 from oborona.desk.server import DeskServer
 from oborona.desk.sign_in import SignIn
 from oborona.heartbeat import beat_forever
@@ -110,6 +111,10 @@ def desk_server(site: FollowedSite) -> DeskServer:
         runner,
         sign_in.caller_of,
         calls=CALLS,
-        open_calls={**sign_in.open_calls, **DigestLinks(site, runner).open_calls},
+        open_calls={
+            **sign_in.open_calls,
+            **DigestLinks(site, runner).open_calls,
+            **SenderDesk(site, runner).open_calls,
+        },
         description=describe_calls(CALLS),
     )

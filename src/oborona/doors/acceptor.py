@@ -21,7 +21,7 @@ from collections.abc import Callable
 from typing import Final, Protocol, cast
 
 from oborona.doors.client_key import client_key, is_in_networks
-from oborona.doors.overload import OverloadReplies, ThrottledLog
+from oborona.doors.overload import BusyWords, OverloadReplies, ThrottledLog
 from oborona.reputation.networks import networks
 
 # pause of accepting when the process has no file descriptor or memory left
@@ -55,11 +55,11 @@ class Acceptor(ABC):
     Args:
         idle_s: seconds without a byte after which a connection is closed.
         max_sessions: connections at once; further ones are told `busy`, or wait where that is
-            empty.
+            None.
         log: of the protocol.
         max_per_client: connections at once of one client, further ones are told `busy` and closed;
             0: any number.
-        busy: a whole answer of the protocol that says "come again later".
+        busy: returns what they are told; None: nothing.
         note: counts who is turned away: "busy", "crowded" where the client has too many
             connections, "foreign" where it may have none.
         allowed: networks whose clients may connect, with spaces between; empty: all. Who opens a
@@ -73,7 +73,7 @@ class Acceptor(ABC):
         max_sessions: int,
         log: logging.Logger,
         max_per_client: int = 0,
-        busy: bytes = b"",
+        busy: BusyWords | None = None,
         note: Callable[[str], None] = lambda _outcome: None,
         allowed: str = "",
     ) -> None:
@@ -81,7 +81,7 @@ class Acceptor(ABC):
         self._idle_s = idle_s
         self._max_sessions = max_sessions
         self._max_per_client = max_per_client
-        self._tells = bool(busy)
+        self._tells = busy is not None
         self._note = note
         self._log = log
         self._rarely = ThrottledLog(log)

@@ -36,6 +36,22 @@ def client_key(peer: socket.socket) -> str:
     return str(address)
 
 
+def peer_address(peer: socket.socket) -> str:
+    """Return the address at the other end of an accepted socket, as doors tell a client's.
+
+    Empty of a socket file, and where the kernel does not say.
+    """
+    if peer.family == socket.AF_UNIX:
+        return ""
+    try:
+        host: str = peer.getpeername()[0]
+    except OSError:
+        return ""
+    address = ipaddress.ip_address(host.partition("%")[0])
+    mapped = getattr(address, "ipv4_mapped", None)
+    return str(mapped or address)
+
+
 def is_in_networks(peer: socket.socket, allowed: NetworkSet) -> bool:
     """Tell whether an accepted socket comes from one of these networks.
 

@@ -15,7 +15,8 @@ from oborona.dns import DnsAsker
 from oborona.doors.handler import SessionHandlerFactory
 from oborona.doors.login_attempt import LoginObserver
 from oborona.doors.memory_budget import MemoryBudget
-from oborona.doors.reply import ReplyAction
+from oborona.doors.overload import without_reference
+from oborona.doors.reply import ReplyAction, SessionReply
 from oborona.feedback.events.model import FeedbackEvent
 from oborona.policy.load import Policy
 from oborona.policy.tables import SLOWEST_S
@@ -57,6 +58,8 @@ class DoorContext(NamedTuple):
     # returns what was counted of an address's messages in two weeks, by metric
     count_address: Callable[[str], Awaitable[dict[str, int]]]
     room: MemoryBudget  # for messages that come in or are judged
+    # returns what somebody is told who comes when the door is full, by address, and records it
+    turned_away: Callable[[str], SessionReply] = without_reference
 
 
 StartDoor = Callable[[DoorContext, socket.socket], Awaitable[DoorServer]]

@@ -15,10 +15,33 @@ from collections.abc import Callable
 from functools import partial
 from typing import Final, cast
 
+from oborona.doors.client_key import peer_address
+from oborona.doors.reply import BUSY, SessionReply
+
+BusyWords = Callable[[socket.socket], bytes]
+"""Who was just accepted → a whole answer of the protocol that says "come again later"."""
+
 AT_ONCE: Final = 64  # who is being told, at a time
 HEAR_OUT_S: Final = 2.0  # a client on the same machine has read its answer by then
 HEAR_OUT_BYTES: Final = 4 * 1024 * 1024  # of a message that is written before the answer is read
 SAY_EVERY_S: Final = 60.0  # a line in the log, whoever knocks
+
+
+def without_reference(_address: str) -> SessionReply:
+    """Return what somebody is told who was turned away, where nobody keeps references."""
+    return BUSY
+
+
+def busy_words(
+    turned_away: Callable[[str], SessionReply], encode: Callable[[SessionReply], bytes]
+) -> BusyWords:
+    """Return the words of a door for those whom it turns away.
+
+    Args:
+        turned_away: address → what they are told, with its reference.
+        encode: that in the door's protocol.
+    """
+    return lambda peer: encode(turned_away(peer_address(peer)))
 
 
 class ThrottledLog:
@@ -58,20 +81,20 @@ class OverloadReplies:
     """The connections that one door turns away.
 
     Args:
-        busy: what they are told; empty: nothing.
+        busy: what they are told; None: nothing.
     """
 
-    def __init__(self, busy: bytes) -> None:
+    def __init__(self, busy: BusyWords | None) -> None:
         self._busy = busy
         self._leaving: set[_TurnedAwayConnection] = set()
         self._tasks: set[asyncio.Task[None]] = set()
 
     def tell(self, peer: socket.socket) -> None:
         """Tell somebody who was just accepted, and close; never raises, never waits."""
-        if not self._busy or len(self._leaving) >= AT_ONCE:
+        if self._busy is None or len(self._leaving) >= AT_ONCE:
             peer.close()
             return
-        leaving = _TurnedAwayConnection(self._busy, self._leaving.discard)
+        leaving = _TurnedAwayConnection(self._busy(peer), self._leaving.discard)
         self._leaving.add(leaving)
         task = asyncio.get_running_loop().create_task(self._tell(leaving, peer))
         self._tasks.add(task)

@@ -24,6 +24,7 @@ from aiohttp.web_protocol import RequestHandler
 from oborona.doors.acceptor import AcceptedConnection, Acceptor
 from oborona.doors.client_key import client_key
 from oborona.doors.memory_budget import MemoryReservation
+from oborona.doors.overload import BusyWords
 from oborona.doors.tokens import AccessTokens
 from oborona.errors import ConfigError
 from oborona.telemetry.log import event
@@ -37,11 +38,16 @@ MAX_HEADERS: Final = 128
 MAX_HEAD: Final = 64 * 1024  # bytes of a request before its body
 JSON: Final = "application/json"
 SERVER: Final = "oborona"
-BUSY: Final = (
+_BUSY_HEAD: Final = (
     b"HTTP/1.1 503 Service Unavailable\r\nServer: oborona\r\nContent-Type: "
-    b"application/json\r\nRetry-After: 1\r\n"
-    b'Content-Length: 38\r\nConnection: close\r\n\r\n{"error": "too busy, try again later"}'
+    b"application/json\r\nRetry-After: 1\r\nContent-Length: %d\r\nConnection: close\r\n\r\n"
 )
+
+
+def busy_answer(words: str = "Too busy, try again later") -> bytes:
+    """Return the whole answer to who comes when the door is full."""
+    body = msgspec.json.encode({"error": words})
+    return _BUSY_HEAD % len(body) + body
 
 
 class HttpLimits(msgspec.Struct, frozen=True, kw_only=True):
@@ -62,7 +68,7 @@ class WebServer(Acceptor):
         max_connections: at once.
         log: of the door.
         max_per_client: connections of one client at once; 0: any number.
-        busy: what those beyond are told; empty: they wait.
+        busy: returns what those beyond are told; None: they wait.
         note: counts requests that came to nothing, under a word.
         allowed: networks whose clients may connect; empty: all.
     """
@@ -76,7 +82,7 @@ class WebServer(Acceptor):
         log: logging.Logger,
         note: Callable[[str], None],
         max_per_client: int = 0,
-        busy: bytes = b"",
+        busy: BusyWords | None = None,
         allowed: str = "",
     ) -> None:
         super().__init__(

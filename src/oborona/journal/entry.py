@@ -49,6 +49,7 @@ class JournalEntry(msgspec.Struct, frozen=True, kw_only=True):
     would: ShadowVerdict | None = None
     # None: of a message that was not scanned, of an older Oborona, or purged
     kept: VerdictEvidence | None = None
+    door: str = ""  # the listener that it came by; empty = unknown, or of an older Oborona
 
 
 class LateFindings(msgspec.Struct, frozen=True, kw_only=True):

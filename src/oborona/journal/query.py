@@ -6,12 +6,13 @@
     from:shop.example to:joe   one field; all of them: `QueryField`
     domain:shop.example        sender, From or recipient there, or below it
     rule:MASS_* decided:ZEN    names of rules; a star at the end is any rest
+    door:proxy                 the listener that it came by: `DOORS`
     ip:192.0.2.7 ip:192.0.2.0/24   an address or a network; client: also its beginning
     score>=80 size>10M since:2d until:2026-11-22
 
 Words match anywhere in their field, capitals or not; `verdict:`, `queue:`, `id:`, `message:`,
-`rule:` and `decided:` match the whole of it.  Anything that looks like a field and is none is a
-word, such as `Re:`.
+`rule:`, `decided:` and `door:` match the whole of it.  Anything that looks like a field and is none
+is a word, such as `Re:`.
 """
 
 from __future__ import annotations
@@ -39,6 +40,8 @@ VERDICTS: Final = {
     "deferred": Action.TEMPFAIL,
 }
 """Words for a verdict: ours, and those of mail programs and servers."""
+DOORS: Final = ("milter", "policy_service", "exim", "http", "proxy", "spamd")
+"""Listeners, by their names in the settings."""
 
 _WORDS: Final = re.compile(r'(-?)(?:([A-Za-z]+)([:=]|<=|>=|<|>))?(?:"([^"]*)"?|([^\s"]+))|\S')
 _UNITS: Final = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
@@ -81,6 +84,7 @@ class QueryField(StrEnum):
     ID = "id"  # as X-Mras-Id, a refusal or the log has it
     MESSAGE = "message"  # Message-ID
     LIST = "list"  # List-Id
+    DOOR = "door"  # the listener that it came by
 
 
 class QueryTerm(msgspec.Struct, frozen=True):
@@ -244,6 +248,14 @@ def _verdict(text: str) -> str:
     return match.value
 
 
+def _door(text: str) -> str:
+    name = text.lower().replace("-", "_")
+    match [door for door in DOORS if name and door.startswith(name)]:
+        case [door]:
+            return door
+    raise BadQuery(f"door: {text[:50]!a} is none of {', '.join(DOORS)}")
+
+
 def _client(text: str) -> str:
     if "/" in text:
         try:
@@ -290,5 +302,6 @@ _CHECKED: Final[dict[str, tuple[QueryField, Callable[[str], str]]]] = {
     "queue": (QueryField.QUEUE, _same),
     "id": (QueryField.ID, _same),
     "message": (QueryField.MESSAGE, _same),
+    "door": (QueryField.DOOR, _door),
 }
 """As it is written → the field, and what its word must be."""

@@ -53,6 +53,7 @@ class Refusal(msgspec.Struct, frozen=True, kw_only=True):
     queue_id: str = ""  # empty = unknown
     rules: tuple[RuleHit, ...] = ()
     policy_version: str = ""
+    door: str = ""  # the listener that it came by; empty = unknown, or of an older Oborona
 
     @property
     def network(self) -> str:

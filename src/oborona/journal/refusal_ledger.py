@@ -1,7 +1,7 @@
 """Collapses refusals in one process until the journal's next batch: bounded, and without I/O.
 
-Refusals of a network (/24, /64) at a stage for a reason are one row for `COLLAPSE_S` from the
-first, with how many there were.  Whoever is told a reference gets an answer for it:
+Refusals of a network (/24, /64) by a door at a stage for a reason are one row for `COLLAPSE_S` from
+the first, with how many there were.  Whoever is told a reference gets an answer for it:
 
     the same client, sender, recipient and login once more     the reference that was given before
     others, up to `REFERENCES` of a row, `APART` in all        their own, with who they are
@@ -37,7 +37,7 @@ WAITING_ROWS: Final = 10_000  # some 10 MB; SQLite takes them in a second
 
 _log = logging.getLogger("oborona.journal")
 
-_Key = tuple[str, Stage, str, Action]
+_Key = tuple[str, Stage, str, Action, str]
 
 
 class _OpenRow:
@@ -83,7 +83,7 @@ class RefusalLedger(RefusalSink):
             The reference to tell.
         """
         network = refusal.network
-        key = (network, refusal.stage, refusal.decided_by, refusal.verdict)
+        key = (network, refusal.stage, refusal.decided_by, refusal.verdict, refusal.door)
         row = self._open_row(key, refusal.time)
         if row is None and len(self._open) >= OPEN_ROWS:
             network, key = "", ("", *key[1:])
@@ -112,7 +112,13 @@ class RefusalLedger(RefusalSink):
 
         Of one whose row is over, let it be.
         """
-        key = (refusal.network, refusal.stage, refusal.decided_by, refusal.verdict)
+        key = (
+            refusal.network,
+            refusal.stage,
+            refusal.decided_by,
+            refusal.verdict,
+            refusal.door,
+        )
         row = self._open.get(key) or self._open.get(("", *key[1:]))
         if row is not None and number > 0:
             row.named += number

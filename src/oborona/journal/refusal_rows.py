@@ -24,7 +24,8 @@ from oborona.types import Action, RuleHit, Stage
 
 REFUSAL_COLUMNS: Final = (
     "id, head, time, stage, told, verdict, score, line, decided_by, policy_version, queue_id, "
-    "network, client_ip, helo, sender, recipients, login, rules, shared, times, named, last"
+    "network, client_ip, helo, sender, recipients, login, rules, shared, times, named, last, "
+    "door"
 )
 RefusalRow = tuple[object, ...]
 """In the order of REFUSAL_COLUMNS."""
@@ -140,6 +141,7 @@ def _row(
         to_json(rules),
         shared,
         *counts,
+        refusal.door,
     )
 
 
@@ -155,7 +157,7 @@ def unpack_refusal(row: tuple[Any, ...]) -> RecordedRefusal:
     """
     (
         number, _, when, stage, told, verdict, score, line, decided_by, policy_version, queue_id,
-        network, client_ip, helo, sender, recipients, login, rules, shared, *_counts,
+        network, client_ip, helo, sender, recipients, login, rules, shared, _times, _named, _last, door,
         first, times, named, last,
     ) = row  # fmt: skip
     refusal = Refusal(
@@ -175,6 +177,7 @@ def unpack_refusal(row: tuple[Any, ...]) -> RecordedRefusal:
         recipients=from_json(recipients, _TEXTS),
         login=unpack_text(login),
         rules=from_json(rules, _RULES),
+        door=door or "",
     )
     return RecordedRefusal(
         refusal=refusal,

@@ -36,8 +36,9 @@ from oborona.types import Action, Finding, RuleHit, ShadowVerdict, Shingle
 VERDICT_COLUMNS: Final = (
     "id, time, verdict, score, line, decided_by, partial, policy_version, size, queue_id, "
     "message_id, message_key,"
-    " client_ip, helo, sender, login, recipients, subject, rules, would, header_from"
+    " client_ip, helo, sender, login, recipients, subject, rules, would, header_from, door"
 )
+_VERDICT_WIDTH: Final = len(VERDICT_COLUMNS.split(","))
 EVIDENCE_COLUMNS: Final = "id, findings, shape, facts, shingles, kept"
 LATE_COLUMNS: Final = (
     "id, time, before, score_before, verdict, score, line, decided_by, rules, findings, "
@@ -204,6 +205,7 @@ def pack(entry: JournalEntry) -> EntryRow:
         rules,
         None if entry.would is None else to_json(entry.would),
         pack_text(entry.header_from[:SUBJECT_LENGTH]),
+        entry.door,
     )
     evidence_packed = None if entry.kept is None else pack_evidence(entry.kept)
     size = sum(
@@ -228,7 +230,7 @@ def unpack(
     """
     (
         ident, when, action, score, line, decided_by, partial, policy_version, size, queue_id, message_id, _,
-        client_ip, helo, sender, login, recipients, subject, rules, would, header_from,
+        client_ip, helo, sender, login, recipients, subject, rules, would, header_from, door,
     ) = verdict  # fmt: skip
     _, findings, shape, facts, shingles, evidence_packed = evidence or (
         0,
@@ -263,7 +265,13 @@ def unpack(
         would=None if would is None else from_json(would, _WOULD),
         header_from=unpack_text(header_from),
         kept=None if evidence_packed is None else unpack_evidence(evidence_packed),
+        door=door or "",
     )
+
+
+def widen(verdict: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Return a row of `verdict` that an older Oborona packed, with the columns that it lacks."""
+    return verdict + (None,) * (_VERDICT_WIDTH - len(verdict))
 
 
 def _pack_shingles(shingles: tuple[Shingle, ...]) -> bytes:

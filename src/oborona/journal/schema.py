@@ -187,6 +187,11 @@ MIGRATIONS: Final = (
         "CREATE INDEX refusal_queue_id ON refusal (queue_id) WHERE queue_id IS NOT NULL",
         "ALTER TABLE tally ADD COLUMN refusals INTEGER NOT NULL DEFAULT 0",
     ),
+    (
+        # the listener that it came by; NULL: of an older Oborona
+        "ALTER TABLE verdict ADD COLUMN door",
+        "ALTER TABLE refusal ADD COLUMN door",
+    ),
 )
 VERSION: Final = len(MIGRATIONS)
 FORMAT: Final = SqliteFormat(APPLICATION_ID, MIGRATIONS, "a journal")

@@ -44,7 +44,7 @@ _INDEXED: Final = (QueryField.QUEUE, QueryField.ID, QueryField.MESSAGE)
 COLUMNS: Final = (
     "id, time, verdict, score, line, decided_by, queue_id, message_id, client_ip, helo, sender, "
     "header_from, recipients, login,"
-    " subject, size, rules"
+    " subject, size, rules, door"
 )
 _REFUSALS: Final = (
     "(SELECT *, NULL AS message_id, NULL AS message_key, '' AS header_from, '' AS subject, "
@@ -54,7 +54,7 @@ _SEEN: Final = COLUMNS.replace("recipients", "seen(recipients) AS recipients, re
 _SEEN_MESSAGES: Final = f"(SELECT {_SEEN}, message_key FROM verdict) AS verdict"  # noqa: S608 - names of ours
 _SEEN_REFUSALS: Final = (
     "(SELECT id, time, verdict, score, line, decided_by, queue_id, client_ip, helo, sender, login, "
-    "rules, head, stage, told, network, seen(recipients) AS recipients, recipients AS named, "
+    "rules, door, head, stage, told, network, seen(recipients) AS recipients, recipients AS named, "
     "NULL AS message_id, "
     "NULL AS message_key, '' AS header_from, '' AS subject, 0 AS size FROM refusal) AS r"
 )
@@ -93,6 +93,7 @@ class SearchHit(msgspec.Struct, frozen=True, kw_only=True):
     network: str = ""  # of refusals: of the client
     times: int = 1  # how many they are
     last: float | None = None  # of refusals: when the last of them was, Unix seconds
+    door: str = ""  # the listener that it came by; empty = unknown, or of an older Oborona
 
     @property
     def reasons(self) -> tuple[RuleHit, ...]:
@@ -329,7 +330,7 @@ def _search_hit(row: tuple[Any, ...]) -> SearchHit | None:
     try:
         (
             number, when, verdict, score, line, decided_by, queue_id, message_id, client, helo, sender, header_from, recipients,
-            login, subject, size, rules,
+            login, subject, size, rules, door,
         ) = row  # fmt: skip
         return SearchHit(
             id=ident.to_text(number),
@@ -349,6 +350,7 @@ def _search_hit(row: tuple[Any, ...]) -> SearchHit | None:
             subject=unpack_text(subject),
             size=int(size),
             rules=from_json(rules, _RULES),
+            door=door or "",
         )
     except (ValueError, TypeError):
         return None

@@ -105,6 +105,8 @@ def _of_term(term: QueryTerm) -> Condition:
             return _rule(text)
         case QueryField.VERDICT:
             return "verdict = ?", [text]
+        case QueryField.DOOR:
+            return "door = ?", [text]
         case QueryField.DECIDED:
             return "decided_by LIKE ? ESCAPE '\\'", [_starred(text)]
         case QueryField.QUEUE:

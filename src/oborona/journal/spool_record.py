@@ -17,7 +17,7 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 
-from oborona.journal.rows import CopyDeliveryRow, EntryRow, LateRow, asks_json
+from oborona.journal.rows import CopyDeliveryRow, EntryRow, LateRow, asks_json, widen
 
 MAGIC: Final = b"OBJS"
 VERSION: Final = 1
@@ -125,7 +125,8 @@ def _record(data: bytes, at: int) -> tuple[tuple[Spooled, int] | None, str]:
         values = _DECODERS[kind].decode(payload)
     except (msgspec.MsgspecError, UnicodeDecodeError) as error:
         return None, f"it holds no row: {error}"
-    return (_TYPES[kind](*values), end), ""
+    row = _TYPES[kind](*values)
+    return (row._replace(verdict=widen(row.verdict)) if isinstance(row, EntryRow) else row, end), ""
 
 
 def _next_whole(data: bytes, at: int) -> int:

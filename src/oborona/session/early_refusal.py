@@ -123,12 +123,27 @@ def record_refusal(
         told: where the client hears of it.
         ident: the reference, unless the journal has one for it.
     """
-    return services.refusals.take(_entry(early, envelope, told, ident, services.clock()))
+    now = services.clock()
+    return services.refusals.take(_entry(services, early, envelope, told, ident, now))
 
 
-def _entry(early: EarlyVerdict, envelope: Envelope, told: Told, ident: int, now: float) -> Refusal:
+def _entry(
+    services: SessionServices,
+    early: EarlyVerdict,
+    envelope: Envelope,
+    told: Told,
+    ident: int,
+    now: float,
+) -> Refusal:
     return refusal_of(
-        ident, now, early.policy, envelope, early.glance.verdict, stage=early.stage, told=told
+        ident,
+        now,
+        early.policy,
+        envelope,
+        early.glance.verdict,
+        stage=early.stage,
+        told=told,
+        door=services.door,
     )
 
 
@@ -149,7 +164,7 @@ def log_refusal(services: SessionServices, refusal: EarlyRefusal, said: str = ""
     if refusal.recipients > refusal.recorded:
         told = Told(refusal.said.value)
         services.refusals.add_recipients(
-            _entry(early, refusal.envelope, told, refusal.ident, early.now),
+            _entry(services, early, refusal.envelope, told, refusal.ident, early.now),
             refusal.recipients - refusal.recorded,
         )
         refusal.recorded = refusal.recipients

@@ -26,6 +26,7 @@ def entry_of(
     size: int,
     verdict: Verdict,
     scanned: Scan | None,
+    door: str = "",
 ) -> JournalEntry:
     """Return a message's entry.
 
@@ -37,6 +38,7 @@ def entry_of(
         size: bytes.
         verdict: that was given.
         scanned: how it came about; None where there was no scan to the end.
+        door: the listener that it came by.
     """
     facts = {} if scanned is None else dict(zip(KEPT, _VALUES(scanned.facts), strict=True))
     return JournalEntry(
@@ -64,6 +66,7 @@ def entry_of(
         partial=scanned is None or scanned.facts.partial,
         would=verdict.would,
         kept=None if scanned is None else _verdict_evidence(scanned),
+        door=door,
     )
 
 

@@ -118,9 +118,17 @@ def keep_verdict(services: SessionServices, judged: JudgedMessage) -> None:
         if scanned is not None:
             services.record_policy(scanned.policy)
         size = judged.message.size
-        services.journal(
-            entry_of(judged.ident, now, judged.policy, envelope, size, judged.verdict, scanned)
+        entry = entry_of(
+            judged.ident,
+            now,
+            judged.policy,
+            envelope,
+            size,
+            judged.verdict,
+            scanned,
+            door=services.door,
         )
+        services.journal(entry)
         if envelope.login and judged.outcome is not OutgoingOutcome.TEMPFAIL:
             record_place(_place(services, judged), services.counters, left=judged.went, now=now)
         if judged.outcome is OutgoingOutcome.HOLD:

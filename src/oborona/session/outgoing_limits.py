@@ -79,6 +79,7 @@ async def check_sender(
             limit_verdict(ruling.by, ruling.action, policy),
             stage=Stage.SENDER,
             told=Told.SENDER,
+            door=services.door,
         )
     )
     hand_over_excesses(services, ruling, envelope, ident, now)

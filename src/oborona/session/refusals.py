@@ -14,10 +14,12 @@ from oborona.journal.refusal import Refusal, Told
 from oborona.policy.load import Policy
 from oborona.session.replies import reply_text
 from oborona.session.services import SessionServices
-from oborona.types import Action, Envelope, Stage, Verdict
+from oborona.types import Action, Client, Envelope, Stage, Verdict
 
 TOO_BUSY: Final = "busy"
 """Decides, where too much was to be judged at a time."""
+TOO_MANY: Final = "connections"
+"""Decides, where a door has as many connections as it may, or as many of one client."""
 UNANSWERED: Final = "no-answer"
 """Decides, where a fault of ours left nothing else to say."""
 
@@ -31,6 +33,7 @@ def refusal_of(
     *,
     stage: Stage,
     told: Told,
+    door: str,
 ) -> Refusal:
     """Return a refusal as the journal takes it.
 
@@ -42,6 +45,7 @@ def refusal_of(
         verdict: that refuses.
         stage: of what was judged.
         told: where the client hears of it.
+        door: the listener that it came by.
     """
     return Refusal(
         id=ident,
@@ -60,6 +64,7 @@ def refusal_of(
         queue_id=envelope.queue_id,
         rules=verdict.rules,
         policy_version=policy.version,
+        door=door,
     )
 
 
@@ -75,13 +80,35 @@ def put_off_reply(
         stage: that was reached.
         busy: there was no room; else a fault of ours.
     """
-    now = services.clock()
     answer = BUSY if busy else NO_ANSWER
+    return _put_off(services, envelope, policy, stage, answer, TOO_BUSY if busy else UNANSWERED)
+
+
+def turned_away_reply(services: SessionServices, address: str) -> SessionReply:
+    """Return the answer to who comes when a door is full: at once, without I/O.
+
+    Args:
+        services: of the worker.
+        address: of who came: a client, or the mail server that asks for one; empty = not known.
+    """
+    policy, envelope = services.policy.current, Envelope(client=Client(ip=address))
+    return _put_off(services, envelope, policy, Stage.CONNECT, BUSY, TOO_MANY)
+
+
+def _put_off(
+    services: SessionServices,
+    envelope: Envelope,
+    policy: Policy,
+    stage: Stage,
+    answer: SessionReply,
+    decided_by: str,
+) -> SessionReply:
+    now = services.clock()
     verdict = Verdict(
         action=Action.TEMPFAIL,
         score=0.0,
         line=policy.verdict.spam_score,
-        decided_by=TOO_BUSY if busy else UNANSWERED,
+        decided_by=decided_by,
     )
     refusal = refusal_of(
         services.numbers.next(now),
@@ -91,6 +118,7 @@ def put_off_reply(
         verdict,
         stage=stage,
         told=Told(stage.value),
+        door=services.door,
     )
     text = reply_text(services, answer.text, services.refusals.take(refusal))
     return refusal_reply(answer.code, answer.enhanced, text)

@@ -18,7 +18,7 @@ from oborona.policy.models.content.learner import ContentLearner
 from tests.cli.journaled import LINKS, LOTTERY, WORDS, journal, letter, policy, run
 
 KEYS = {
-    "id", "file", "time", "queue_id", "client", "helo", "sender", "recipients", "login", "subject", "message_id", "size", "then", "now",
+    "id", "file", "time", "queue_id", "client", "helo", "sender", "recipients", "login", "subject", "message_id", "size", "door", "then", "now",
     "no_now", "late", "counts", "changed_verdict", "changed_rules", "changed_facts", "feedback", "moves", "content_model", "final_model",
     "shipped_model",
 }  # fmt: skip

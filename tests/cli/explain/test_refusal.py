@@ -23,7 +23,7 @@ from tests.journal.refusals import make_refusal
 
 NAMES = {
     "id", "time", "refused", "stage", "told", "verdict", "score", "line", "decided_by", "policy", "rules", "queue_id", "client", "helo",
-    "sender", "recipients", "login", "shared", "network", "times", "named", "first", "last",
+    "sender", "recipients", "login", "shared", "network", "times", "named", "first", "last", "door",
 }  # fmt: skip
 
 

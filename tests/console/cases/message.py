@@ -211,6 +211,7 @@ REFUSAL = RefusalExplanation(
     named=3,
     first="2026-11-28 10:25:00+00:00",
     last="2026-11-28 10:33:00+00:00",
+    door="proxy",
 )
 WHOLE = {"messages.explain": explanation(explained()), "messages.story": STORY}
 REFUSED = {

@@ -387,7 +387,7 @@ async def test_a_full_door_says_so(open_folder: Path) -> None:
     async with Sittings(open_folder, max_connections=1).serving() as door:
         _, writer = await asyncio.open_unix_connection(door.path)
         await until(lambda: door.server.sessions == 1)
-        assert await door.post("/checkv2", MAIL) == (503, {"error": "too busy, try again later"})
+        assert await door.post("/checkv2", MAIL) == (503, {"error": "Too busy, try again later"})
         assert door.notes == {"busy": 1}
         writer.close()
         await until(lambda: door.server.sessions == 0)

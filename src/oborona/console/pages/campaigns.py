@@ -15,6 +15,9 @@ from oborona.console.declaration import page
 from oborona.console.desk_client import DeskError
 from oborona.console.language import gettext, marked
 from oborona.console.language import gettext as _
+from oborona.console.number_text import read_number
+from oborona.console.pages.appeals import waiting_appeals
+from oborona.console.reason_texts import reason_names
 from oborona.console.template_set import count, moment
 from oborona.console.visit import Visit
 from oborona.people.rights import Right
@@ -47,14 +50,19 @@ async def show_queue(visit: Visit) -> web.Response:
     Raises:
         DeskError: the desk does not answer.
     """
-    settled, after = visit.query("settled") == "1", _number(visit.query("after"), 1_000)
+    settled, after = visit.query("settled") == "1", read_number(visit.query("after"), 1_000)
     asked = {"settled": settled, "after": after, "most": AT_ONCE}
     try:
         found = await visit.ask("campaigns.list", asked, dict[str, Any])
     except DeskError as error:
         if error.status not in {500, 503}:
             raise
-        return visit.render("campaigns/queue_away.html", text=error.text)
+        return visit.render(
+            "campaigns/queue_away.html",
+            text=error.text,
+            appeals=await waiting_appeals(visit),
+            reason_names=reason_names,
+        )
     rows = found["campaigns"]
     if visit.query("as") == "json":
         return visit.json("queue", rows)
@@ -70,6 +78,8 @@ async def show_queue(visit: Visit) -> web.Response:
         older=visit.url(after=str(after + AT_ONCE)) if more else "",
         why=WHY,
         verdicts=VERDICTS,
+        appeals=await waiting_appeals(visit),
+        reason_names=reason_names,
     )
 
 
@@ -81,7 +91,7 @@ async def show_next_case(visit: Visit) -> web.Response:
         DeskError: the desk does not answer.
     """
     found = await visit.ask("campaigns.list", {"most": AT_ONCE}, dict[str, Any])
-    left = _number(visit.query("after"), 1 << 62)
+    left = read_number(visit.query("after"), 1 << 62)
     free = [
         row["summary"]["id"]
         for row in found["campaigns"]
@@ -193,7 +203,7 @@ async def snooze_case(visit: Visit) -> web.Response:
     Raises:
         DeskError: the desk does not answer.
     """
-    seconds = _number(visit.form.one("for"), 366 * 86_400)
+    seconds = read_number(visit.form.one("for"), 366 * 86_400)
     until = time.time() + seconds if seconds else 0.0
     why = visit.form.one("why") or ("put off" if seconds else "woken")
     return await _at_once(visit, "cases.snooze", {"until": until}, why)
@@ -224,13 +234,7 @@ async def _at_once(
 
 
 def _case(visit: Visit) -> int:
-    return _number(visit.parts["id"], (1 << 63) - 1)
-
-
-def _number(text: str, most: int) -> int:
-    """Return a number of an address or form; what is none is 0, which nothing has."""
-    plain = text.isascii() and text.isdecimal() and len(text) < 20
-    return min(int(text), most) if plain else 0
+    return read_number(visit.parts["id"], (1 << 63) - 1)
 
 
 def _columns(row: dict[str, Any]) -> tuple[object, ...]:

@@ -44,7 +44,7 @@ VERDICTS: Final = (
 
 WORDS: Final = (
     ("from: to: domain: subject: list: login:", marked("who, whom and what")),
-    ("ip:192.0.2.0/24 client: helo:", marked("where it came from")),
+    ("ip:192.0.2.0/24 client: helo: door:proxy", marked("where it came from")),
     ("verdict:junk rule:MASS_* decided: score>80 size>10M", marked("how it was judged")),
     ("queue: id: message:", marked("names of one message")),
     ("since:2h since:2026-11-20 until:2026-11-22", marked("when it came")),

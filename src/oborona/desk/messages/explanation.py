@@ -75,6 +75,7 @@ class VerdictExplanation(msgspec.Struct, frozen=True, kw_only=True):
     subject: str = ""
     message_id: str = ""
     size: int = 0
+    door: str = ""  # the listener that it came by; empty = none, or of an older Oborona
     then: VerdictSide | None = None
     now: VerdictSide | None = None
     no_now: str = ""  # why there is none

@@ -78,6 +78,7 @@ async def explain_entry(
         subject=entry.subject,
         message_id=entry.message_id,
         size=entry.size,
+        door=entry.door,
         then=then,
         now=side,
         no_now=why_not(entry),

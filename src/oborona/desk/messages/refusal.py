@@ -36,6 +36,7 @@ class RefusalExplanation(msgspec.Struct, frozen=True, kw_only=True):
     named: int  # recipients that they named
     first: str  # ISO 8601
     last: str
+    door: str  # the listener that it came by; empty = of an older Oborona
 
 
 def explain_refusal(recorded: RecordedRefusal) -> RefusalExplanation:
@@ -64,4 +65,5 @@ def explain_refusal(recorded: RecordedRefusal) -> RefusalExplanation:
         named=recorded.recipients,
         first=shown_utc(recorded.first),
         last=shown_utc(recorded.last),
+        door=refusal.door,
     )

@@ -83,6 +83,7 @@ class FoundMessage(msgspec.Struct, frozen=True, kw_only=True):
     network: str  # of refusals: of the client
     times: int  # how many they are
     last: float | None  # of refusals: when the last of them was, Unix seconds
+    door: str  # the listener that it came by; empty = unknown, or of an older Oborona
     said: tuple[FoundReport, ...] = ()
     moves: tuple[FoundMove, ...] = ()
 

@@ -24,7 +24,8 @@ from oborona.doors.exim.question import question_of
 from oborona.doors.guard import HandlerGuard, is_unanswered
 from oborona.doors.handler import OneShotHandlerFactory
 from oborona.doors.memory_budget import MemoryBudget
-from oborona.doors.reply import is_busy
+from oborona.doors.overload import busy_words, without_reference
+from oborona.doors.reply import SessionReply, is_busy
 from oborona.doors.stream import StreamConnection, StreamServer
 from oborona.errors import PeerError
 
@@ -46,6 +47,7 @@ async def start(at: DoorContext, listener: socket.socket) -> EximServer:
         note=at.note,
         allowed=door.allowed,
         room=at.room,
+        turned_away=at.turned_away,
     )
     await server.start(listener)
     return server
@@ -65,6 +67,7 @@ class EximServer(Acceptor):
         half_s: seconds for a request to become whole, and for the peer to take its answers.
         allowed: networks whose clients may connect; empty: all.
         room: for all messages that come in or are judged.
+        turned_away: what somebody is told who comes when the door is full, by address.
     """
 
     def __init__(
@@ -80,13 +83,14 @@ class EximServer(Acceptor):
         half_s: float = HALF_S,
         allowed: str = "",
         room: MemoryBudget,
+        turned_away: Callable[[str], SessionReply] = without_reference,
     ) -> None:
         super().__init__(
             idle_s=idle_s,
             max_sessions=max_connections,
             log=log,
             max_per_client=max_per_client,
-            busy=TOO_BUSY,
+            busy=busy_words(turned_away, answer_line),
             note=note,
             allowed=allowed,
         )

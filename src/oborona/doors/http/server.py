@@ -48,16 +48,17 @@ from oborona.doors.http.right_keys import RightKeys, Rights
 from oborona.doors.http.rspamd import check_answer, legacy_check_answer
 from oborona.doors.http.store_queue import StoreQueue
 from oborona.doors.memory_budget import MemoryReservation
+from oborona.doors.overload import busy_words
 from oborona.doors.reply import SessionReply, is_busy
 from oborona.doors.rfc5322 import raw_message_of, without_mailbox_line
 from oborona.doors.tokens import AccessTokens
 from oborona.doors.web import (
-    BUSY,
     JSON,
     SERVER,
     HttpLimits,
     WebServer,
     bearer_token,
+    busy_answer,
     client_of,
     error_answer,
     json_answer,
@@ -117,7 +118,7 @@ class ScanHttpServer(WebServer):
             note=at.note,
             max_per_client=door.max_per_client,
             allowed=door.allowed,
-            busy=BUSY,
+            busy=busy_words(at.turned_away, lambda reply: busy_answer(reply.text)),
         )
         self._at = at
         self._guard = HandlerGuard(

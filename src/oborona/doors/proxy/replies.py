@@ -28,6 +28,11 @@ _REFUSED: Final = own_reply(550, "5.7.1", "Refused")
 _PUT_OFF: Final = own_reply(451, "4.7.1", "Try again later")
 
 
+def busy_wire(reply: SessionReply) -> bytes:
+    """Return the greeting of a full door: the words of a reply, and the connection is over."""
+    return own_reply(421, "4.3.2", reply.text).wire
+
+
 def refusal_of(reply: SessionReply) -> SmtpReply | None:
     """Return what a client hears of a session's reply, None where it goes on."""
     if reply.answer not in (ReplyAction.REJECT, ReplyAction.TEMPFAIL):

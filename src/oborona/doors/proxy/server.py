@@ -18,9 +18,11 @@ from oborona.doors.context import DoorContext, failure_reply, guard_s
 from oborona.doors.guard import HandlerGuard
 from oborona.doors.handler import ConnectionHandlerFactory
 from oborona.doors.memory_budget import MemoryBudget
+from oborona.doors.overload import busy_words, without_reference
 from oborona.doors.proxy import replies
 from oborona.doors.proxy.certificate import TlsCertificate
 from oborona.doors.proxy.commands import ProxyConnection
+from oborona.doors.reply import SessionReply
 from oborona.doors.smtp.connection import SmtpHooks
 from oborona.errors import ConfigError
 from oborona.reputation.networks import networks
@@ -42,6 +44,7 @@ class ProxyServer(Acceptor):
         limit_bytes: what is scanned of a message.
         room: for all messages that come in or are judged.
         note: counts what became of a message or a connection.
+        turned_away: what somebody is told who comes when the door is full, by address.
 
     Raises:
         OSError: the certificate can't be read.
@@ -59,13 +62,14 @@ class ProxyServer(Acceptor):
         limit_bytes: int,
         room: MemoryBudget,
         note: Callable[[str], None],
+        turned_away: Callable[[str], SessionReply] = without_reference,
     ) -> None:
         super().__init__(
             idle_s=settings.idle_s,
             max_sessions=settings.max_connections,
             log=log,
             max_per_client=settings.max_per_client,
-            busy=replies.BUSY.wire,
+            busy=busy_words(turned_away, replies.busy_wire),
             note=note,
             allowed=settings.allowed,
         )
@@ -137,6 +141,7 @@ async def start(at: DoorContext, listener: socket.socket) -> ProxyServer:
         limit_bytes=work.max_message_bytes,
         room=at.room,
         note=at.note,
+        turned_away=at.turned_away,
     )
     await server.start(listener)
     return server

@@ -21,7 +21,8 @@ from oborona.doors.context import DoorContext, failure_reply, guard_s
 from oborona.doors.guard import HandlerGuard
 from oborona.doors.handler import OneShotHandlerFactory
 from oborona.doors.memory_budget import MemoryBudget
-from oborona.doors.reply import is_busy, refused_hold
+from oborona.doors.overload import busy_words, without_reference
+from oborona.doors.reply import SessionReply, is_busy, refused_hold
 from oborona.doors.spamd import rspamc, spamc, tell_feedback
 from oborona.doors.spamd.codec import SpamdCodec, SpamdCommand, SpamdRequest
 from oborona.doors.spamd.request import TrustOptions, message_to_scan
@@ -62,6 +63,7 @@ async def start(at: DoorContext, listener: socket.socket) -> SpamdServer:
         max_per_client=door.max_per_client,
         allowed=door.allowed,
         room=at.room,
+        turned_away=at.turned_away,
     )
     await server.start(listener)
     return server
@@ -144,6 +146,7 @@ class SpamdServer(Acceptor):
         max_per_client: of one client; 0: any number.
         allowed: networks whose clients may connect; empty: all.
         room: for all messages that come in or are judged.
+        turned_away: what somebody is told who comes when the door is full, by address.
     """
 
     def __init__(
@@ -156,13 +159,14 @@ class SpamdServer(Acceptor):
         max_per_client: int = 0,
         allowed: str = "",
         room: MemoryBudget,
+        turned_away: Callable[[str], SessionReply] = without_reference,
     ) -> None:
         super().__init__(
             idle_s=idle_s,
             max_sessions=max_connections,
             log=log,
             max_per_client=max_per_client,
-            busy=spamc.TOO_BUSY,
+            busy=busy_words(turned_away, spamc.busy_answer),
             note=request_handler.note,
             allowed=allowed,
         )

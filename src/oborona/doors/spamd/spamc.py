@@ -55,6 +55,11 @@ def error_answer(code: int, words: str) -> bytes:
 TOO_BUSY: Final = error_answer(TEMPFAIL, "Too busy, try again later")
 
 
+def busy_answer(reply: SessionReply) -> bytes:
+    """Return what somebody hears for whom there is no room, with the words of a reply."""
+    return error_answer(TEMPFAIL, reply.text)
+
+
 def is_spam(answer: ReplyAction, judged: VerdictDetails) -> bool:
     """Tell whether a message is spam, for who can do no more than file it."""
     verdict = judged.verdict

@@ -1,1 +1,3 @@
-"""Cases of people who decide campaigns: who looks at one, what was decided, and what it did."""
+"""Cases of people who decide: who looks at a campaign, what was decided, and what it did; what
+senders wrote against a refusal.
+"""

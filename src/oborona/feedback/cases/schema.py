@@ -4,6 +4,7 @@
     decision   what was decided of a campaign, what it did, and who took it back
     snooze     which campaign nobody wants to see until when
     note       what people wrote beside a campaign
+    appeal     what senders wrote against a refusal, and what they are answered
 
 A campaign is named by its number and by the log of events that gave it: one that is begun anew
 gives the same numbers again.
@@ -68,6 +69,27 @@ MIGRATIONS: Final = (
         )
         """,
         "CREATE INDEX note_of ON note (log, campaign)",
+    ),
+    (
+        """
+        CREATE TABLE appeal (
+            id INTEGER PRIMARY KEY AUTOINCREMENT,
+            reference INTEGER NOT NULL UNIQUE, -- of the refusal, in the journal
+            address TEXT NOT NULL,     -- who the sender says to be
+            domain TEXT NOT NULL,      -- of the envelope, which that address is of
+            refused REAL NOT NULL,     -- Unix seconds; so are the times below
+            put_off INTEGER NOT NULL,  -- refused for a while: 4xx
+            reasons TEXT NOT NULL,     -- kinds, with spaces between
+            at REAL NOT NULL,
+            text TEXT NOT NULL,
+            state TEXT NOT NULL DEFAULT 'waiting', -- waiting, pardoned, declined
+            words TEXT NOT NULL DEFAULT '', -- to the sender
+            by TEXT NOT NULL DEFAULT '',    -- who answered
+            answered REAL NOT NULL DEFAULT 0
+        )
+        """,
+        "CREATE INDEX appeal_at ON appeal (at)",
+        "CREATE INDEX appeal_waits ON appeal (id) WHERE state = 'waiting'",
     ),
 )
 SHARED: Final = SqliteFileKind(

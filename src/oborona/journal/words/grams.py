@@ -16,10 +16,11 @@ from oborona.journal.query import VERDICTS, JournalQuery, QueryField, QueryTerm,
 
 COLUMNS: Final = (
     "id, sender, header_from, recipients, subject, client_ip, helo, login, queue_id, message_id, "
-    "decided_by, rules"
+    "decided_by, rules, door"
 )
 GRAMS: Final = 16  # of a word: more tell no more
 _NAMES: Final = re.compile(r'"name":("[^"\\]*")')
+_DOOR: Final = "/{}/"
 _PLAIN_NAME: Final = re.compile(r"[A-Za-z0-9_.-]+\*?")
 _V4, _V6, _START = 0x4E00, 0x4F00, 0x4DFF  # letters that fold to themselves, for octets and before
 _IN_TEXT: Final = (
@@ -40,11 +41,12 @@ def block_text(rows: Iterable[Sequence[Any]]) -> str:
     """
     parts = dict[str, None]()  # each once: rules and people come again and again
     for row in rows:
-        *texts, decided_by, rules = map(_text, row[1:])
+        *texts, decided_by, rules, door = map(_text, row[1:])
         if texts[0] in texts[1]:  # the sender, in From
             del texts[0]
         parts |= dict.fromkeys((*texts, _octets(_text(row[5])), f'"{decided_by}"'))
         parts |= dict.fromkeys(_NAMES.findall(rules))
+        parts[_DOOR.format(door)] = None
     return "\n".join(parts).replace("\0", " ").casefold()
 
 
@@ -78,6 +80,8 @@ def _grams(term: QueryTerm) -> list[str]:
             if not _PLAIN_NAME.fullmatch(text):
                 return []
             return _of_text(f'"{text[:-1]}' if text.endswith("*") else f'"{text}"')
+        case QueryField.DOOR:
+            return _of_text(_DOOR.format(text))
         case field if field in _IN_TEXT:
             return _of_text(_stem(text))
     return []

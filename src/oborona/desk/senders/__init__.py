@@ -1,0 +1,1 @@
+"""What senders are told whose mail was refused, and what they may ask."""
