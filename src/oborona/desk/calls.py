@@ -21,6 +21,9 @@ import oborona.desk.acts.personal
 import oborona.desk.acts.policy
 import oborona.desk.acts.recheck
 import oborona.desk.acts.reputation
+import oborona.desk.acts.signature_files
+import oborona.desk.acts.signature_proposals
+import oborona.desk.acts.signature_terms
 import oborona.desk.acts.signatures
 import oborona.desk.acts.teach
 import oborona.desk.asks.accounts
@@ -44,6 +47,7 @@ import oborona.desk.asks.policy
 import oborona.desk.asks.readers
 import oborona.desk.asks.recheck
 import oborona.desk.asks.reputation
+import oborona.desk.asks.signature_views
 import oborona.desk.asks.signatures
 import oborona.desk.asks.status
 import oborona.desk.asks.uploads
