@@ -111,16 +111,25 @@ class SignatureStore(CountedSignatures):
         """
         return self._set(name, "mode = ?", (mode,), now)
 
-    def put_back(self, before: StoredSignature, *, now: float) -> StoredSignature:
-        """Give a signature the state, mode and end that it had.
+    def put_as(self, record: StoredSignature, *, now: float) -> StoredSignature:
+        """Give a signature the state, mode and end of a record of it.
 
         Raises:
             KeyError: there is none of its id.
         """
         columns = "state = ?, mode = ?, expires = ?, decided = ?, decided_by = ?"
-        was = before.signature
-        values = (before.state, was.mode, was.expires, before.decided, before.decided_by)
+        was = record.signature
+        values = (record.state, was.mode, was.expires, record.decided, record.decided_by)
         return self._set(was.id, columns, values, now)
+
+    def same_in_force(self, signature: Signature, now: float) -> str | None:
+        """Return the id of the signature in force that is the same; None where there is none."""
+        with self.told():
+            return self._same(signature, normal(signature), SignatureState.ACTIVE, now)
+
+    def made_at(self, created: float) -> list[StoredSignature]:
+        """Return the signatures that were made at one time, Unix seconds."""
+        return self._rows(f"SELECT {COLUMNS} FROM signature WHERE created = ?", (created,))  # noqa: S608 - names of ours
 
     def get(self, name: str) -> StoredSignature:
         """Return a signature, whatever its state.
