@@ -62,12 +62,18 @@ def policy(folder: Path, *pieces: str) -> Path:
     return folder
 
 
-def journal(state: Path, folder: Path, messages: list[bytes], ago_s: float = 600) -> list[str]:
+def journal(
+    state: Path,
+    folder: Path,
+    messages: list[bytes],
+    ago_s: float = 600,
+    key: bytes = b"k" * 32,
+) -> list[str]:
     """Judge messages by a policy's rules alone and journal them; return their ids."""
 
     async def fill() -> list[str]:
         current, numbers, idents = load_policy(folder, SCHEMA), JournalIdGenerator(), []
-        site = ScanSite(name="mx.b.example", hasher=Hasher(b"k" * 32), counters=MemoryCounters())
+        site = ScanSite(name="mx.b.example", hasher=Hasher(key), counters=MemoryCounters())
         leave_to_rules(state)
         async with await JournalWriter.open(state / "journal.db") as written:
             ruled = PolicyLog(written)

@@ -29,6 +29,7 @@ import oborona.desk.acts.teach
 import oborona.desk.asks.accounts
 import oborona.desk.asks.antifraud
 import oborona.desk.asks.audit
+import oborona.desk.asks.campaign_details
 import oborona.desk.asks.campaign_offers
 import oborona.desk.asks.campaigns
 import oborona.desk.asks.charts

@@ -3,7 +3,8 @@
 import msgspec
 
 from oborona.desk.acts.campaigns import CampaignOutcome
-from oborona.desk.asks.campaigns import CampaignCase, CampaignDetails, CampaignList
+from oborona.desk.asks.campaign_details import CampaignDetails
+from oborona.desk.asks.campaigns import CampaignCase, CampaignList
 from oborona.desk.call import UndoCall
 from oborona.desk.campaigns.campaign_mail import CampaignMail
 from oborona.desk.campaigns.campaign_times import CampaignBar

@@ -9,7 +9,8 @@ from collections.abc import Sequence
 import msgspec
 
 from oborona import state_files
-from oborona.desk.asks.campaigns import MOST_EVENTS, CampaignQuestion, find_campaign
+from oborona.desk.asks.campaign_details import CampaignQuestion
+from oborona.desk.asks.campaigns import MOST_EVENTS, find_campaign
 from oborona.desk.call import ask
 from oborona.desk.campaigns.campaign_mail import campaign_entries, whole_pieces
 from oborona.desk.campaigns.shared_entities import TEXTS, shared_pins, shared_signatures

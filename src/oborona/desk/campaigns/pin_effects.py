@@ -126,7 +126,7 @@ def take_back_pin(
                 store.put_back(before, by=by, reason=reason, now=now)
             elif mine:
                 store.clear(ours.shingle, ours.name, by=by, reason=reason, now=now)
-        elif _is_untouched(standing, before):
+        elif standing == before and effect.state is EffectState.PLANNED:
             say = "it was not done"
         else:
             state = EffectState.LEFT
@@ -160,11 +160,6 @@ def _before(ledger: EffectLedger, effect: CaseEffect, now: float) -> StandingPin
             before = other.before
     standing = None if before is None else msgspec.convert(before, StandingPin)
     return None if standing is None or standing.pin.expired(now) else standing
-
-
-def _is_untouched(standing: StandingPin | None, before: StandingPin | None) -> bool:
-    """Tell whether what stands is what was there before, so that nothing was ever set."""
-    return standing == before
 
 
 def _is_cleared(store: PinStore, ours: Pin) -> bool:
