@@ -123,26 +123,11 @@ CASES = [
         texts=("No signature of the store or of policy files is so.",),
     ),
     PageCase(
-        name="signatures-none-yet",
-        path="/signatures",
-        role=Role.ADMIN,
-        answers=page(),
-        texts=("They come when somebody adds one",),
-    ),
-    PageCase(
         name="signatures-away",
         path="/signatures",
         role=Role.DUTY,
         answers={"signatures.find": DeskRefusalError(503, "signatures.db: is locked")},
         texts=("Not available now", "is locked"),
-    ),
-    PageCase(name="signatures-not-yours", path="/signatures", role=Role.READER, status=404),
-    PageCase(
-        name="signatures-pardoned",
-        path="/signatures/pardoned",
-        role=Role.ANALYST,
-        answers={"signatures.pardoned": msgspec.to_builtins(PARDONED)},
-        texts=("300 pardoned messages were looked at.", "these are the newest", "06AV3K9W2M4QE"),
     ),
     PageCase(
         name="signatures-pardoned-none",
@@ -154,13 +139,6 @@ CASES = [
             )
         },
         texts=("No signature was found in mail that people pardoned.",),
-    ),
-    PageCase(
-        name="signatures-pardoned-away",
-        path="/signatures/pardoned",
-        role=Role.ANALYST,
-        answers={"signatures.pardoned": DeskRefusalError(503, "journal.db")},
-        texts=("Not available now",),
     ),
     PageCase(
         name="proposals",
@@ -190,13 +168,6 @@ CASES = [
         texts=("They come of campaigns",),
     ),
     PageCase(
-        name="proposals-away",
-        path="/signatures/proposals",
-        role=Role.ANALYST,
-        answers={"signatures.proposals": DeskRefusalError(503, "signatures.db")},
-        texts=("Not available now",),
-    ),
-    PageCase(
         name="signature",
         path="/signature/s42",
         role=Role.ANALYST,
@@ -218,32 +189,10 @@ CASES = [
         texts=("It stands in a file of the policy",),
     ),
     PageCase(
-        name="signature-unknown",
-        path="/signature/s999",
-        role=Role.ANALYST,
-        answers={"signatures.show": DeskRefusalError(404, "no signature 's999'")},
-        status=404,
-    ),
-    PageCase(
         name="signature-new",
         path="/signatures/new",
         role=Role.ANALYST,
         texts=("Try it first", "Points of its own", "or lines, pasted"),
-    ),
-    PageCase(name="signature-new-not-yours", path="/signatures/new", role=Role.SUPPORT, status=403),
-    PageCase(
-        name="signature-tried",
-        path="/signatures/add",
-        role=Role.ANALYST,
-        form=FORM,
-        answers={"signatures.add": msgspec.to_builtins(TRIED)},
-        texts=(
-            "48 good messages are kept: 2 of them have it",
-            "7 have it, 1 of these were let in",
-            "looked for in subjects and names of senders alone",
-            "joe@U+202Ea.example",
-            "Do it",
-        ),
     ),
     PageCase(
         name="signature-refused",
@@ -263,14 +212,6 @@ CASES = [
         texts=("It is looked for now: s42", "Undo"),
     ),
     PageCase(
-        name="signature-no-number",
-        path="/signatures/add",
-        role=Role.ANALYST,
-        form={**FORM, "score": "many"},
-        status=422,
-        texts=("Points are a number.",),
-    ),
-    PageCase(
         name="signatures-to-import",
         path="/signatures/import",
         role=Role.ANALYST,
@@ -279,55 +220,12 @@ CASES = [
         texts=("2 lines can be added", "1 line can't be used:", "line:3: too short U+202E <b>"),
     ),
     PageCase(
-        name="signatures-broken-import",
-        path="/signatures/import",
-        role=Role.ANALYST,
-        form={"text": "x", **DO},
-        answers={
-            "signatures.import": DeskRefusalError(422, "line:1: too short; nothing was added")
-        },
-        status=422,
-        texts=("nothing was added",),
-    ),
-    PageCase(
-        name="signatures-no-import",
-        path="/signatures/import",
-        role=Role.ANALYST,
-        form={"text": " "},
-        status=422,
-        texts=("Choose a file, or paste lines.",),
-    ),
-    PageCase(
         name="proposal-accepted",
         path="/signatures/accept",
         role=Role.ANALYST,
         form={"names": "s42", "mode": "live", **DO},
         answers={"signatures.accept": msgspec.to_builtins(CHANGED)},
         texts=("s42: active", "Undo"),
-    ),
-    PageCase(
-        name="proposal-declined",
-        path="/signatures/decline",
-        role=Role.ANALYST,
-        form={"names": "s42"},
-        answers={"signatures.decline": msgspec.to_builtins(CHANGED)},
-        texts=("Decline proposals", "Do it"),
-    ),
-    PageCase(
-        name="proposal-none-ticked",
-        path="/signatures/accept",
-        role=Role.ANALYST,
-        form={"mode": "live"},
-        status=422,
-        texts=("Tick at least one.",),
-    ),
-    PageCase(
-        name="signature-removed",
-        path="/signatures/remove",
-        role=Role.ANALYST,
-        form={"names": "s42"},
-        answers={"signatures.remove": msgspec.to_builtins(CHANGED)},
-        texts=("Take out of use", "Do it"),
     ),
     PageCase(
         name="signature-ended",
@@ -365,13 +263,5 @@ CASES = [
         form={"call": "signatures.remove", "asked": '{"names":["s42"]}'},
         answers={"signatures.remove": msgspec.to_builtins(CHANGED)},
         texts=("Undo", "Do it"),
-    ),
-    PageCase(
-        name="signature-undo-of-another",
-        path="/signatures/undo",
-        role=Role.ANALYST,
-        form={"call": "people.add", "asked": '{"name":"eve"}'},
-        status=422,
-        texts=("this can't be undone",),
     ),
 ]
