@@ -16,6 +16,8 @@ from oborona.desk.acts.campaigns import CampaignVerdict
 from oborona.desk.acts.signature_files import SignatureImportOrder
 from oborona.desk.acts.signatures import SignatureOrder
 from oborona.people.rights import Role
+from oborona.policy.signatures import SignatureScope
+from oborona.types import RuleMode
 from tests.console.cases.campaigns import DECIDE, FURTHER, OFFERS, OPEN, OUTCOME, details
 from tests.console.cases.signatures import (
     ADDED,
@@ -53,7 +55,8 @@ async def test_a_signature_is_asked_for_as_the_form_says(
     order = asked(console, "signatures.add", SignatureOrder)
     assert 29 < (order.expires - time.time()) / 86_400 < 30
     assert msgspec.structs.replace(order, expires=0.0) == SignatureOrder(
-        value="golden parrot", where="subject", score=45.5, mode="shadow", look=True,
+        value="golden parrot", where=SignatureScope.SUBJECT, score=45.5, mode=RuleMode.SHADOW,
+        look=True,
         reason="a campaign", key="k1",
     )  # fmt: skip
 
@@ -149,7 +152,7 @@ async def test_other_states_and_files(
     answers: dict[str, Any],
     texts: tuple[str, ...],
 ) -> None:
-    told = {
+    told: dict[str, Any] = {
         name: DeskRefusalError(503, "a store") if answer == 503 else msgspec.to_builtins(answer)
         for name, answer in answers.items()
     }
@@ -209,7 +212,7 @@ async def test_who_lacks_a_right_sees_no_tick_box(console: RunningConsole, http:
     boxes = {"signature": 'name="signature"', "entity": 'name="pin"', "move": 'name="recheck"'}
     for lacking in ("", *boxes):
         console.desk.reset()
-        person = console.desk.people[token_of(Role.ANALYST)]
+        person: dict[str, Any] = console.desk.people[token_of(Role.ANALYST)]
         person["rights"] = [right for right in person["rights"] if right != lacking]
         case = PageCase(name="", path="/case/7", role=Role.ANALYST, answers=answers)
         shown = (await fetch(console, http, case)).text

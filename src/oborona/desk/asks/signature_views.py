@@ -103,7 +103,12 @@ def find_page(site: Site, caller: Caller, asked: SignaturePageQuestion) -> Signa
     choice = SignatureChoice(
         view=asked.view, text=asked.text.strip(), owner=asked.owner.strip(), flag=asked.flag
     )
-    filed = [one for one in site.policy().signatures.values() if _is_chosen(one, choice)]
+    marks = asked.flag is SignatureFlag.MARK  # of which tens of thousands ship
+    filed = [
+        one
+        for one in site.policy().signatures.values()
+        if (one.flag is SignatureFlag.MARK) is marks and _is_chosen(one, choice)
+    ]
     with open_signatures(site) as store:
         stored, number = find_signatures(store, choice, skip=asked.skip, most=asked.most, now=now)
         filed = _seen_by(filed, store, choice.view, now)
@@ -185,8 +190,6 @@ def export_signatures(site: Site, caller: Caller, asked: Question) -> SignatureF
 
 def _is_chosen(signature: Signature, choice: SignatureChoice) -> bool:
     """Tell whether a signature of a file is looked for, whenever it was found."""
-    if signature.flag is SignatureFlag.MARK and choice.flag is not SignatureFlag.MARK:
-        return False
     if choice.flag not in (None, signature.flag) or choice.owner not in ("", signature.owner):
         return False
     text = choice.text.lower()

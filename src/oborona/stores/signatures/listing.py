@@ -1,6 +1,6 @@
 """Signatures of the store a page at a time: those that a choice leaves.
 
-One question gives the number and one the page: 20,000 signatures are looked through in some 10 ms.
+All are looked through once for it: of 20,000 that takes some 5 to 10 ms.
 """
 
 from __future__ import annotations
@@ -22,10 +22,8 @@ _IN_FORCE: Final = "(expires <= 0 OR expires > :now)"
 _STALE: Final = (
     "max(created, decided) < :stale AND 's' || id NOT IN (SELECT id FROM hits WHERE last >= :stale)"
 )
-_TODAY: Final = "(SELECT today FROM hits WHERE hits.id = 's' || signature.id AND day = :day)"
-_FOUND: Final = (
-    "id IN (SELECT CAST(substr(id, 2) AS INTEGER) FROM hits WHERE day = :day AND today > 0)"
-)
+_FOUND: Final = "day = :day AND today > 0"
+_OF_HITS: Final = "hits JOIN signature ON signature.id = CAST(substr(hits.id, 2) AS INTEGER)"
 
 
 class SignatureView(StrEnum):
@@ -56,12 +54,12 @@ class SignatureChoice(msgspec.Struct, frozen=True, kw_only=True):
 
 
 _WHERE: Final = {
-    SignatureView.IN_FORCE: (_IN_FORCE, "id DESC"),
-    SignatureView.FOUND: (f"{_IN_FORCE} AND {_FOUND}", f"{_TODAY} DESC, id DESC"),
-    SignatureView.SHADOW: (f"{_IN_FORCE} AND mode = 'shadow'", "id DESC"),
-    SignatureView.STALE: (f"{_IN_FORCE} AND {_STALE}", "id"),
-    SignatureView.ENDING: ("expires > :now", "expires, id"),
-    SignatureView.OVER: ("0 < expires AND expires <= :now", "expires DESC, id DESC"),
+    SignatureView.IN_FORCE: (_IN_FORCE, "signature.id DESC"),
+    SignatureView.FOUND: (f"{_IN_FORCE} AND {_FOUND}", "today DESC, signature.id DESC"),
+    SignatureView.SHADOW: (f"{_IN_FORCE} AND mode = 'shadow'", "signature.id DESC"),
+    SignatureView.STALE: (f"{_IN_FORCE} AND {_STALE}", "signature.id"),
+    SignatureView.ENDING: ("expires > :now", "expires, signature.id"),
+    SignatureView.OVER: ("0 < expires AND expires <= :now", "expires DESC, signature.id DESC"),
 }
 
 
@@ -87,29 +85,30 @@ def find_signatures(
         "stale": now - STALE_DAYS * DAY_S,
         "owner": choice.owner,
         "flag": choice.flag,
-        "text": f"%{_literal(choice.text.lower())}%",
+        "text": choice.text.lower(),
         "id": _number(choice.text),
-        "skip": skip,
-        "most": most,
     }
     parts = [_ACTIVE, condition]
     parts += ["owner = :owner"] if choice.owner else []
     parts += ["flag = :flag" if choice.flag is not None else "flag <> 'mark'"]
-    parts += [r"(normal LIKE :text ESCAPE '\' OR id = :id)"] if choice.text else []
-    chosen = " AND ".join(parts)
+    if choice.text:
+        parts.append("(instr(normal, :text) OR instr(lower(value), :text) OR signature.id = :id)")
+    found_today = choice.view is SignatureView.FOUND
+    parts += ["hits.id = 's' || signature.id"] if found_today else []  # none of a file
+    tables = _OF_HITS if found_today else "signature"
     with store.told() as db:
-        (number,) = db.execute(f"SELECT count(*) FROM signature WHERE {chosen}", values).fetchone()  # noqa: S608 - literals above
-        rows = db.execute(
-            f"SELECT {COLUMNS} FROM signature WHERE {chosen} ORDER BY {order} LIMIT :most OFFSET :skip",  # noqa: S608 - literals above
+        ids = db.execute(
+            f"SELECT signature.id FROM {tables} WHERE {' AND '.join(parts)} ORDER BY {order}",  # noqa: S608 - literals above
             values,
         ).fetchall()
-    return [stored_of_row(row) for row in rows], int(number)
-
-
-def _literal(text: str) -> str:
-    for letter in "\\%_":
-        text = text.replace(letter, f"\\{letter}")
-    return text
+        page = [ident for (ident,) in ids[skip : skip + most]]
+        marks = ", ".join("?" * len(page))
+        rows = db.execute(
+            f"SELECT {COLUMNS} FROM signature WHERE id IN ({marks})",  # noqa: S608 - marks alone
+            page,
+        ).fetchall()
+    records = {row[0]: stored_of_row(row) for row in rows}
+    return [records[ident] for ident in page], len(ids)
 
 
 def _number(text: str) -> int:
