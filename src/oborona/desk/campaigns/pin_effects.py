@@ -27,7 +27,7 @@ from oborona.feedback.cases.store import CaseVerdict
 from oborona.people.caller import Caller
 from oborona.reputation.flag import ReputationFlag
 from oborona.reputation.pins import Pin
-from oborona.stores.pins.reading import StandingPin
+from oborona.stores.pins.pin_reader import StandingPin
 from oborona.stores.pins.rows import PinAction
 from oborona.stores.pins.store import PinStore
 

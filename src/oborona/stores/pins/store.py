@@ -9,7 +9,7 @@ from typing import Final
 
 from oborona.errors import StoreError
 from oborona.reputation.pins import MAX_PINS, Pin
-from oborona.stores.pins.reading import IN_FORCE, ReadablePins, StandingPin
+from oborona.stores.pins.pin_reader import IN_FORCE, ReadablePins, StandingPin
 from oborona.stores.pins.rows import (
     CHANGE_COLUMNS,
     PIN_COLUMNS,
