@@ -10,6 +10,7 @@ from typing import Final
 import msgspec
 
 from oborona import state_files
+from oborona.desk.messages.unicode_text import escaped
 from oborona.desk.site import Site
 from oborona.errors import StoreError
 from oborona.feedback.events.log import EventLog
@@ -104,7 +105,7 @@ def campaign_mail(
     return CampaignMail(
         messages=tuple(to_text(entry.id) for entry in newest),
         clients=tuple(dict.fromkeys(entry.client_ip for entry in newest if entry.client_ip)),
-        subjects=tuple(dict.fromkeys(entry.subject for entry in newest if entry.subject)),
+        subjects=tuple(dict.fromkeys(escaped(entry.subject) for entry in newest if entry.subject)),
         verdicts=verdicts,
         complete=complete,
     )

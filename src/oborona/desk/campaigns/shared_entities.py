@@ -123,7 +123,8 @@ def _named(
         )
     if read:
         named |= dict.fromkeys(set.intersection(*read))
-    return [pair for pair in named if pair[1]]
+    # what does not print is no name that anybody could tick
+    return [pair for pair in named if pair[1] and pair[1].isprintable()]
 
 
 def _is_whole(kind: str, value: str) -> bool:

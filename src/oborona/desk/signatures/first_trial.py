@@ -15,6 +15,7 @@ import msgspec
 
 from oborona import state_files
 from oborona.desk.labels.kept_messages import KeptMessages
+from oborona.desk.messages.unicode_text import escaped
 from oborona.desk.signatures.trial import count_having
 from oborona.desk.site import Site
 from oborona.errors import StoreError
@@ -130,5 +131,8 @@ def _has(entry: JournalEntry, shingles: frozenset[object], book: SignatureBook |
 
 def _example(entry: JournalEntry) -> TrialExample:
     return TrialExample(
-        id=to_text(entry.id), sender=entry.sender, subject=entry.subject, verdict=entry.verdict
+        id=to_text(entry.id),
+        sender=escaped(entry.sender),
+        subject=escaped(entry.subject),
+        verdict=entry.verdict,
     )
