@@ -281,3 +281,13 @@ def test_what_is_there_already_is_not_added_and_stays(site: SpokenSite) -> None:
     assert done["effects"] == []
     site.ask("campaigns.undecide", JOE, id=1)
     assert [one.signature.value for one in standing(site)["signatures"]][-1] == "one.example"
+
+
+def test_a_store_that_was_begun_anew_hinders_no_undo(site: SpokenSite) -> None:
+    decide(site, further={**WHOLE, "proposals": ["s1"]})
+    for name in (state_files.SIGNATURES, state_files.PINS, state_files.MOVES):
+        for path in site.state.glob(f"{name}*"):
+            path.unlink()
+    undone = site.ask("campaigns.undecide", KIM, id=1)
+    assert {state for _, state in states(undone)} <= {"undone", "left"}
+    assert site.ask("campaigns.show", KIM, id=1)["case"]["decision"] is None

@@ -86,7 +86,7 @@ def make_signature(site: Site, ledger: EffectLedger, effect: CaseEffect) -> Case
             if not new:
                 return ledger.note(effect, EffectState.IDLE, say=f"{name} is the same")
             return ledger.note(effect, EffectState.DONE, made={**effect.made, "id": name})
-        before, after = _record(effect.before or {}), _record(effect.made)
+        before, after = _before(effect), _record(effect.made)
         with store.transaction():
             if _standing(store.get(before.signature.id)) != _standing(before):
                 say = "somebody has decided about it meanwhile"
@@ -103,32 +103,24 @@ def take_back_signature(
     Raises:
         StoreError: the store can't be written.
     """
+    added = effect.kind is EffectKind.SIGNATURE
+    state, say = EffectState.UNDONE, ""
     with open_signatures(site) as store, store.transaction():
-        if effect.kind is EffectKind.SIGNATURE:
-            current, after = _added(store, effect), None
-            if current is not None:
-                after = msgspec.structs.replace(
-                    current, state=SignatureState.REMOVED, decided=now, decided_by=by
-                )
-                wanted = _planned(effect)
-                as_made = (SignatureState.ACTIVE, wanted.mode, wanted.expires)
-        else:
-            made, after = _record(effect.made), _record(effect.before or {})
-            current = store.get(made.signature.id)
-            as_made = (made.state, made.signature.mode, made.signature.expires)
-            if _standing(current) == _standing(after):
-                current = None  # it was never put in force
-        state, say = EffectState.UNDONE, ""
-        if current is None or after is None:
-            say = "" if effect.state is EffectState.UNDONE else "it was not done"
-        elif _standing(current)[:3] != as_made or current.decided not in (0.0, effect.at):
-            state = EffectState.LEFT
-            say = f"{current.signature.id} was changed since, and stays as it is"
+        current = _added(store, effect) if added else _accepted(store, effect)
+        if current is None:
+            say = "it was not done"
+        elif not _is_as_made(current, effect):
+            state, say = EffectState.LEFT, "was changed since, and stays as it is"
             if current.state is SignatureState.REMOVED:
-                say = f"{current.signature.id} was taken out of use since"
+                say = "was taken out of use since"
+            say = f"{current.signature.id} {say}"
         elif not dry:
+            removed = {"state": SignatureState.REMOVED, "decided": now, "decided_by": by}
+            after = msgspec.structs.replace(current, **removed) if added else _before(effect)
             store.put_as(after, now=now)
-    return _noted(ledger, effect, state, say, dry=dry)
+    if dry:
+        return msgspec.structs.replace(effect, state=state, say=say)
+    return ledger.note(effect, state, say=say)
 
 
 def signatures_of(effects: list[CaseEffect] | list[PlannedEffect]) -> tuple[Signature, ...]:
@@ -192,8 +184,30 @@ def _added(store: SignatureStore, effect: CaseEffect) -> StoredSignature | None:
     return found[-1] if found else None
 
 
+def _accepted(store: SignatureStore, effect: CaseEffect) -> StoredSignature | None:
+    """Return the signature that was to be put in force; None where it never was, or is lost."""
+    before = _before(effect)
+    try:
+        current = store.get(before.signature.id)
+    except KeyError:
+        return None
+    return None if _standing(current) == _standing(before) else current
+
+
+def _is_as_made(current: StoredSignature, effect: CaseEffect) -> bool:
+    """Tell whether nobody has changed a signature since an effect made it."""
+    if effect.kind is EffectKind.PROPOSAL:
+        return _standing(current) == _standing(_record(effect.made))
+    made = _planned(effect)
+    return _standing(current) == (SignatureState.ACTIVE, made.mode, made.expires, 0.0, "")
+
+
 def _planned(effect: PlannedEffect) -> Signature:
     return msgspec.convert(effect.made["signature"], Signature)
+
+
+def _before(effect: CaseEffect) -> StoredSignature:
+    return _record(effect.before or {})
 
 
 def _record(made: dict[str, Any]) -> StoredSignature:
@@ -204,11 +218,3 @@ def _standing(record: StoredSignature) -> tuple[object, ...]:
     """Return what a later act changes of a signature."""
     signature = record.signature
     return record.state, signature.mode, signature.expires, record.decided, record.decided_by
-
-
-def _noted(
-    ledger: EffectLedger, effect: CaseEffect, state: EffectState, say: str, *, dry: bool
-) -> CaseEffect:
-    if dry:
-        return msgspec.structs.replace(effect, state=state, say=say)
-    return ledger.note(effect, state, say=say)
