@@ -5,6 +5,7 @@ saved.
 from __future__ import annotations
 
 import io
+import re
 import time
 from typing import Any
 
@@ -217,3 +218,6 @@ async def test_who_lacks_a_right_sees_no_tick_box(console: RunningConsole, http:
         case = PageCase(name="", path="/case/7", role=Role.ANALYST, answers=answers)
         shown = (await fetch(console, http, case)).text
         assert {name for name, box in boxes.items() if box not in shown} == {lacking} - {""}
+        ends = re.findall(r'name="(\w+_days)">\s*<option value="(\d+)" selected', shown)
+        assert ("pin_days", "7") in ends or lacking == "entity"
+        assert ("signature_days", "30") in ends or lacking == "signature"

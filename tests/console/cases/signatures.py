@@ -130,6 +130,13 @@ CASES = [
         texts=("Not available now", "is locked"),
     ),
     PageCase(
+        name="signatures-pardoned",
+        path="/signatures/pardoned",
+        role=Role.ANALYST,
+        answers={"signatures.pardoned": msgspec.to_builtins(PARDONED)},
+        texts=("300 pardoned messages were looked at.", "these are the newest", "06AV3K9W2M4QE"),
+    ),
+    PageCase(
         name="signatures-pardoned-none",
         path="/signatures/pardoned",
         role=Role.AUDITOR,
@@ -193,6 +200,20 @@ CASES = [
         path="/signatures/new",
         role=Role.ANALYST,
         texts=("Try it first", "Points of its own", "or lines, pasted"),
+    ),
+    PageCase(
+        name="signature-tried",
+        path="/signatures/add",
+        role=Role.ANALYST,
+        form=FORM,
+        answers={"signatures.add": msgspec.to_builtins(TRIED)},
+        texts=(
+            "48 good messages are kept: 2 of them have it",
+            "7 have it, 1 of these were let in",
+            "looked for in subjects and names of senders alone",
+            "joe@U+202Ea.example",
+            "Do it",
+        ),
     ),
     PageCase(
         name="signature-refused",
