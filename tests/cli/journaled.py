@@ -20,6 +20,7 @@ from oborona.policy.evidence import NoInquiry
 from oborona.policy.fact_table import SCHEMA
 from oborona.policy.load import load_policy
 from oborona.policy.scan import ScanSite, scan
+from oborona.policy.signatures import SignatureBook
 from oborona.session.journal_entry import entry_of
 from oborona.session.policy_log import PolicyLog
 from oborona.types import Client, Envelope
@@ -62,12 +63,23 @@ def policy(folder: Path, *pieces: str) -> Path:
     return folder
 
 
-def journal(state: Path, folder: Path, messages: list[bytes], ago_s: float = 600) -> list[str]:
+def journal(
+    state: Path,
+    folder: Path,
+    messages: list[bytes],
+    ago_s: float = 600,
+    key: bytes = b"k" * 32,
+) -> list[str]:
     """Judge messages by a policy's rules alone and journal them; return their ids."""
 
     async def fill() -> list[str]:
         current, numbers, idents = load_policy(folder, SCHEMA), JournalIdGenerator(), []
-        site = ScanSite(name="mx.b.example", hasher=Hasher(b"k" * 32), counters=MemoryCounters())
+        site = ScanSite(
+            name="mx.b.example",
+            hasher=Hasher(key),
+            counters=MemoryCounters(),
+            signatures=SignatureBook.of(current.signatures.values()),
+        )
         leave_to_rules(state)
         async with await JournalWriter.open(state / "journal.db") as written:
             ruled = PolicyLog(written)

@@ -14,7 +14,7 @@ from typing import Any
 
 import msgspec
 
-from oborona import state_files
+from oborona import secret, state_files
 from oborona.cli.context import SHIPPED
 from oborona.daemon.state import prepare_state
 from oborona.desk import calls
@@ -53,13 +53,15 @@ class SpokenSite:
 
     Args:
         folder: that is empty.
+        more: rules beside that of links.
     """
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, more: Sequence[str] = ()) -> None:
         self.state = folder / "state"
-        rules = policy(folder / "policy", LINKS)
+        rules = policy(folder / "policy", LINKS, *more)
         prepare_state(self.state)
-        self.lunch, self.lottery = journal(self.state, rules, [LUNCH, LOTTERY])
+        key = secret.load(self.state).shingles
+        self.lunch, self.lottery = journal(self.state, rules, [LUNCH, LOTTERY], key=key)
         self.notices: list[str] = []
         overrides = {"paths.state": str(self.state), "paths.policy": str(rules)}
         self.site = Site(SiteSource(SHIPPED, overrides), self.notices.append)

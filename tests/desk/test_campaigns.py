@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from oborona import state_files
-from oborona.desk.acts import campaigns as acts
+from oborona.desk.acts.cases import LOCKED_S
 from oborona.desk.call import CallError, NotAllowedError, NotFoundError
 from oborona.feedback.cases.store import CaseStore, CaseVerdict
 from oborona.feedback.events.log import EventLog
@@ -105,7 +105,7 @@ def test_one_looks_at_a_campaign_for_ten_minutes(
         with pytest.raises(NotAllowedError, match="joe looks at campaign 1 until"):
             site.ask(call, KIM, id=1, **more)
     site.ask("campaigns.take", JOE, id=1), "for longer"
-    later = time.time() + acts.LOCKED_S + 1
+    later = time.time() + LOCKED_S + 1
     with monkeypatch.context() as clock:
         clock.setattr(time, "time", lambda: later)
         assert site.ask("campaigns.list")["campaigns"][0]["lock"] is None

@@ -56,6 +56,12 @@ def json_file(request: web.BaseRequest, name: str, words: object) -> web.Respons
     return _saved(_answer(request, octets, "application/json"), f"{name}.json")
 
 
+def lines_file(request: web.BaseRequest, name: str, text: str) -> web.Response:
+    """Return lines of JSON, one object each, to be saved."""
+    octets = text.encode("utf-8", "replace")
+    return _saved(_answer(request, octets, "application/x-ndjson"), f"{name}.jsonl")
+
+
 def csv_file(
     request: web.BaseRequest, name: str, heads: Sequence[str], rows: Iterable[Sequence[object]]
 ) -> web.Response:

@@ -22,12 +22,17 @@ import oborona.desk.acts.personal
 import oborona.desk.acts.policy
 import oborona.desk.acts.recheck
 import oborona.desk.acts.reputation
+import oborona.desk.acts.signature_files
+import oborona.desk.acts.signature_proposals
+import oborona.desk.acts.signature_terms
 import oborona.desk.acts.signatures
 import oborona.desk.acts.teach
 import oborona.desk.asks.accounts
 import oborona.desk.asks.antifraud
 import oborona.desk.asks.appeals
 import oborona.desk.asks.audit
+import oborona.desk.asks.campaign_details
+import oborona.desk.asks.campaign_offers
 import oborona.desk.asks.campaigns
 import oborona.desk.asks.charts
 import oborona.desk.asks.counters
@@ -46,6 +51,7 @@ import oborona.desk.asks.policy
 import oborona.desk.asks.readers
 import oborona.desk.asks.recheck
 import oborona.desk.asks.reputation
+import oborona.desk.asks.signature_views
 import oborona.desk.asks.signatures
 import oborona.desk.asks.status
 import oborona.desk.asks.uploads

@@ -3,15 +3,27 @@
 import msgspec
 
 from oborona.desk.acts.campaigns import CampaignOutcome
-from oborona.desk.asks.campaigns import CampaignCase, CampaignDetails, CampaignList
+from oborona.desk.asks.campaign_details import CampaignDetails
+from oborona.desk.asks.campaign_offers import (
+    CampaignOffers,
+    CountedMail,
+    OfferedPin,
+    OfferedSignature,
+)
+from oborona.desk.asks.campaigns import CampaignCase, CampaignList
 from oborona.desk.call import UndoCall
 from oborona.desk.campaigns.campaign_mail import CampaignMail
 from oborona.desk.campaigns.campaign_times import CampaignBar
 from oborona.desk.campaigns.case_queue import CampaignSummary, CaseUrgency, SpokenSum
+from oborona.desk.campaigns.further_effects import ShownEffect
 from oborona.desk.labels.lessons import LessonResult
+from oborona.desk.reputation.statement import ShownPin
+from oborona.feedback.cases.effects import EffectKind, EffectState
 from oborona.feedback.cases.store import CaseDecision, CaseLock, CaseNote, CaseVerdict
 from oborona.feedback.events.model import EventChannel, EventKind, StoredEvent
 from oborona.people.rights import Role
+from oborona.policy.signatures import SignatureKind, SignatureScope
+from oborona.reputation.flag import ReputationFlag
 from tests.console.page_case import PageCase
 from tests.console.stub_desk import NOW, DeskRefusalError
 
@@ -51,8 +63,11 @@ EVENT = StoredEvent(
 TRAP = msgspec.structs.replace(EVENT, id=4, what=EventKind.TRAP, person="", decided=None)
 
 
-def details(case: CampaignCase, *, whole: bool = True) -> object:
+def details(case: CampaignCase, *, whole: bool = True, done: bool = True) -> dict[str, object]:
     """Return what the desk tells of a case."""
+    if not done:
+        begun = msgspec.structs.replace(DECISION, done=False)
+        case = msgspec.structs.replace(case, decision=begun)
     shown = CampaignDetails(
         case=case,
         mail=CampaignMail(
@@ -74,7 +89,7 @@ def details(case: CampaignCase, *, whole: bool = True) -> object:
         ),
         by_hour=True,
     )
-    return msgspec.to_builtins(shown)
+    return dict(msgspec.to_builtins(shown))
 
 
 def listed(*cases: CampaignCase, more: bool = False) -> object:
@@ -98,6 +113,50 @@ OUTCOME = msgspec.to_builtins(
     )
 )
 DECIDE = {"verdict": "spam", "teach": "1", "withdraw": "1"}
+MAIL = CountedMail(seen=1204, spam=1100, pardons=2)
+OFFERS = CampaignOffers(
+    messages=7,
+    complete=False,
+    signatures=(
+        OfferedSignature(
+            proposal="s17", kind=SignatureKind.PHRASE, value="your parcel \u202e<b>",
+            where=SignatureScope.SUBJECT, mail=CountedMail(), evidence=(12, 15),
+        ),
+        OfferedSignature(
+            proposal="", kind=SignatureKind.DOMAIN, value="parcel-x.example",
+            where=SignatureScope.ANY, mail=MAIL,
+        ),
+    ),
+    pins=(
+        OfferedPin(
+            entity="203.0.113.0/24", kind="network", mail=MAIL,
+            pin=ShownPin(
+                entity="203.0.113.0/24", kind="network", name="203.0.113.0/24",
+                flag=ReputationFlag.POOR, reason="seen", by="kim <b>", since=NOW, until=0.0,
+            ),
+        ),
+        OfferedPin(entity="link:parcel-x.example", kind="link", mail=CountedMail(), pin=None),
+    ),
+)  # fmt: skip
+EFFECTS = (
+    ShownEffect(
+        kind=EffectKind.SIGNATURE, about="parcel-x.example", state=EffectState.DONE, mode="live",
+        until=NOW + 86_400,
+    ),
+    ShownEffect(
+        kind=EffectKind.PROPOSAL, about="your parcel \u202e<b>", state=EffectState.IDLE,
+        mode="shadow", before="proposed", say="somebody has decided about it meanwhile",
+    ),
+    ShownEffect(
+        kind=EffectKind.PIN, about="203.0.113.0/24", state=EffectState.LEFT, flag="bad",
+        before="poor", say="kim has set it to good since",
+    ),
+    ShownEffect(kind=EffectKind.MOVES, about="", state=EffectState.UNDONE, messages=7, copies=310),
+)  # fmt: skip
+FURTHER = {
+    **DECIDE, "signature": "domain:any:parcel-x.example", "proposal": "s17", "recheck": "1",
+    "signature_mode": "live", "signature_days": "30", "pin": "203.0.113.0/24", "pin_days": "7",
+}  # fmt: skip
 
 CASES = [
     PageCase(
@@ -151,6 +210,63 @@ CASES = [
             "Keys",
             "U+202E",
         ),
+    ),
+    PageCase(
+        name="case-offers",
+        path="/case/1812",
+        role=Role.ANALYST,
+        answers={
+            "campaigns.show": details(OPEN),
+            "campaigns.offers": msgspec.to_builtins(OFFERS),
+        },
+        texts=(
+            "All of 7 messages that were found have",
+            "There may be more messages",
+            "proposed: in 12 of 15 reported messages",
+            "domain parcel-x.example",
+            "in 1 204 messages of two weeks, 1 100 of them spam, 2 pardons",
+            "now set to poor",
+            "how much mail has it is not known",
+            "judge delivered copies again",
+        ),
+    ),
+    PageCase(
+        name="case-no-offers",
+        path="/case/1812",
+        role=Role.ANALYST,
+        answers={
+            "campaigns.show": details(OPEN),
+            "campaigns.offers": {"messages": 1, "complete": True, "signatures": [], "pins": []},
+        },
+        texts=("Nothing that can be named is in all of them.",),
+    ),
+    PageCase(
+        name="case-effects-preview",
+        path="/case/1812/decide",
+        role=Role.ANALYST,
+        form=FURTHER,
+        answers={"campaigns.decide": {**OUTCOME, "effects": msgspec.to_builtins(EFFECTS)}},
+        texts=(
+            "Signature added: parcel-x.example",
+            "live",
+            "Proposed signature put in force:",
+            "203.0.113.0/24 → bad (before: poor)",
+            "left as it is",
+            "kim has set it to good since",
+            "7 delivered messages judged again: 310 copies to move",
+        ),
+    ),
+    PageCase(
+        name="case-effects-decided",
+        path="/case/1812",
+        role=Role.AUDITOR,
+        answers={
+            "campaigns.show": {
+                **details(SETTLED, done=False),
+                "effects": msgspec.to_builtins(EFFECTS),
+            }
+        },
+        texts=("did not come to its end", "Reputation set:", "310 copies to move"),
     ),
     PageCase(
         name="case-decided",

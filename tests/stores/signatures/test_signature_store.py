@@ -29,8 +29,9 @@ from oborona.policy.signatures import (
 from oborona.stores.signatures import follower
 from oborona.stores.signatures import store as store_of
 from oborona.stores.signatures.follower import HITS, FollowedSignatures
+from oborona.stores.signatures.hit_counts import DAY_S
 from oborona.stores.signatures.rows import SignatureHits, SignatureState
-from oborona.stores.signatures.store import DAY_S, SignatureStore
+from oborona.stores.signatures.store import SignatureStore
 from oborona.types import RuleMode
 
 NOW = 1_795_000_000.0

@@ -26,7 +26,7 @@ from oborona.desk.asks.reputation import (
     count_entities,
     list_changes,
 )
-from oborona.stores.pins.store import SHOWN
+from oborona.stores.pins.pin_reader import SHOWN
 
 # `oborona reputation stats`: how many entities are remembered, and in how many octets.
 

@@ -21,12 +21,11 @@ from oborona.cli.signature.transfer import export, import_
 from oborona.cli.signature.trial import test
 from oborona.cli.terminal import Terminal
 from oborona.cli.terminal_person import terminal_caller
+from oborona.desk.acts.signature_terms import SignatureEndOrder, expire_signature
 from oborona.desk.acts.signatures import (
-    SignatureEndOrder,
     SignatureNamesOrder,
     SignatureOrder,
     add_unless_good,
-    expire_signature,
     remove_signatures,
 )
 from oborona.desk.asks.signatures import (

@@ -16,14 +16,14 @@ from oborona.cli.mailboxes import messages
 from oborona.cli.output import echo
 from oborona.cli.terminal import Terminal
 from oborona.cli.terminal_person import terminal_caller
-from oborona.desk.acts.signatures import (
-    ChangedSignatures,
+from oborona.desk.acts.signature_proposals import (
     ProposeOrder,
-    SignatureNamesOrder,
+    SignatureAcceptance,
     accept_signatures,
     decline_signatures,
     propose_from,
 )
+from oborona.desk.acts.signatures import ChangedSignatures, SignatureNamesOrder
 from oborona.desk.asks.signatures import ProposalQuestion, ShownProposal, list_proposals
 from oborona.policy.signatures.mining import MAX_PROPOSED
 
@@ -79,7 +79,7 @@ def proposals(context: CliContext, as_json: bool) -> None:
 @pass_cli_context
 def accept(context: CliContext, names: tuple[str, ...]) -> None:
     """Put proposed signatures in force."""
-    order = SignatureNamesOrder(names=list(names))
+    order = SignatureAcceptance(names=list(names))
     _say(accept_signatures(context, terminal_caller(), order))
 
 

@@ -6,16 +6,15 @@ from pathlib import Path
 from typing import Any
 
 import click
-import msgspec
 
 from oborona.cli.context import CliContext, pass_cli_context
 from oborona.cli.output import echo
 from oborona.cli.terminal_person import terminal_caller
-from oborona.desk.acts.signatures import SignatureImportOrder, import_signatures
-from oborona.desk.signatures.store import open_signatures
+from oborona.desk.acts.signature_files import SignatureImportOrder, import_signatures
+from oborona.desk.asks.signature_views import export_signatures
+from oborona.desk.call import Question
 from oborona.desk.signatures.text_lines import MAX_FILE
 from oborona.policy.signatures import SignatureFlag, SignatureKind
-from oborona.stores.signatures.rows import SignatureState
 
 
 @click.command(name="import")
@@ -68,16 +67,13 @@ def import_(context: CliContext, /, file: Any, skip_broken: bool, **given: str) 
 @pass_cli_context
 def export(context: CliContext, file: Path) -> None:
     """Write all active signatures of the store, one JSON object a line, as `import` takes them."""
-    with open_signatures(context) as store:
-        lines = [
-            msgspec.json.encode(record.signature) for record in store.all(SignatureState.ACTIVE)
-        ]
+    exported = export_signatures(context, terminal_caller(), Question())
     if str(file) == "-":
-        for line in lines:
+        for line in exported.content.split("\n")[:-1]:
             echo(line)
         return
     try:
-        file.write_bytes(b"".join(line + b"\n" for line in lines))
+        file.write_bytes(exported.content.encode())
     except OSError as error:
         raise click.FileError(str(file), error.strerror) from error
-    echo(f"{len(lines)} signatures in {file}")
+    echo(f"{exported.number} signatures in {file}")

@@ -9,7 +9,6 @@ from typing import Any, Final
 
 from aiohttp import web
 
-from oborona.console.act_form import ActPlan, carry_out
 from oborona.console.bar_chart import bar_chart
 from oborona.console.declaration import page
 from oborona.console.desk_client import DeskError
@@ -114,13 +113,17 @@ async def show_case(visit: Visit) -> web.Response:
 
 
 async def _case_page(visit: Visit, told: str = "") -> web.Response:
-    asked = {"id": _case(visit)}
+    asked = {"id": case_number(visit)}
     found = await visit.ask("campaigns.show", asked, dict[str, Any])
     times = [
         str(moment(bar["time"], date=not found["by_hour"]).striptags()) for bar in found["bars"]
     ]
     bars = [[bar["copies"], bar["complaints"], bar["pardons"]] for bar in found["bars"]]
     summary, lock = found["case"]["summary"], found["case"]["lock"]
+    rights = visit.signed_in.rights
+    open_ = Right.TEACH in rights and not found["case"]["decision"]
+    further = open_ and not rights.isdisjoint({Right.SIGNATURE, Right.ENTITY, Right.MOVE})
+    offers = await visit.part("campaigns.offers", asked, dict[str, Any]) if further else None
     return visit.render(
         "campaigns/case.html",
         422 if told else 200,
@@ -129,60 +132,19 @@ async def _case_page(visit: Visit, told: str = "") -> web.Response:
         summary=summary,
         said=_said(found["events"]),
         chart=bar_chart([_("Copies"), _("Complaints"), _("Pardons")], times, bars),
-        may=Right.TEACH in visit.signed_in.rights,
-        may_note=Right.NOTE in visit.signed_in.rights,
+        may=Right.TEACH in rights,
+        may_note=Right.NOTE in rights,
+        further=further,
+        offers=offers,
+        may_sign=Right.SIGNATURE in rights,
+        may_pin=Right.ENTITY in rights,
+        may_move=Right.MOVE in rights,
         own_lock=lock is not None and lock["by"] == visit.signed_in.name,
         snoozes=[(str(seconds), gettext(text)) for seconds, text in SNOOZES],
         why=WHY,
         verdicts=VERDICTS,
         told=told,
     )
-
-
-@page("POST", "/case/{id}/decide", Right.TEACH)
-async def decide_case(visit: Visit) -> web.Response:
-    """Decide what a campaign is.
-
-    Raises:
-        DeskError: the desk does not answer, or somebody else looks at it.
-    """
-    ident, verdict = _case(visit), visit.form.one("verdict")
-    order = {
-        "id": ident,
-        "verdict": verdict,
-        "teach": bool(visit.form.one("teach")),
-        "withdraw": bool(visit.form.one("withdraw")),
-    }
-    plan = ActPlan(
-        call="campaigns.decide",
-        order=order,
-        title=_("Case %(id)s: %(verdict)s")
-        % {"id": ident, "verdict": _(VERDICTS.get(verdict, "?"))},
-        back=f"/case/{ident}",
-        shown="campaigns/outcome.html",
-        answer=dict[str, Any],
-        undo=f"/case/{ident}/undecide",
-    )
-    return await carry_out(visit, plan)
-
-
-@page("POST", "/case/{id}/undecide", Right.TEACH)
-async def undecide_case(visit: Visit) -> web.Response:
-    """Take a decision back, with all that it did.
-
-    Raises:
-        DeskError: the desk does not answer.
-    """
-    ident = _case(visit)
-    plan = ActPlan(
-        call="campaigns.undecide",
-        order={"id": ident},
-        title=_("Take back the decision of case %(id)s") % {"id": ident},
-        back=f"/case/{ident}",
-        shown="campaigns/outcome.html",
-        answer=dict[str, Any],
-    )
-    return await carry_out(visit, plan)
 
 
 @page("POST", "/case/{id}/take", Right.TEACH)
@@ -223,7 +185,7 @@ async def _at_once(
     visit: Visit, call: str, order: Mapping[str, object], reason: str
 ) -> web.Response:
     """Do what harms nobody and is taken back by a button of the same page."""
-    ident, key = _case(visit), secrets.token_urlsafe(16)
+    ident, key = case_number(visit), secrets.token_urlsafe(16)
     try:
         await visit.ask(call, {"id": ident, **order, "reason": reason, "key": key})
     except DeskError as error:
@@ -233,7 +195,8 @@ async def _at_once(
     return visit.go(f"/case/{ident}")
 
 
-def _case(visit: Visit) -> int:
+def case_number(visit: Visit) -> int:
+    """Return the number of the case that a path names."""
     return read_number(visit.parts["id"], (1 << 63) - 1)
 
 

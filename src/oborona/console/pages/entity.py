@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from typing import Any, Final
 from urllib.parse import quote
 
@@ -11,7 +10,7 @@ from aiohttp import web
 from oborona.console.act_form import ActPlan, carry_out
 from oborona.console.bar_chart import BarChart, bar_chart
 from oborona.console.declaration import page
-from oborona.console.desk_client import DeskError
+from oborona.console.form_days import end_of_days
 from oborona.console.language import gettext as _
 from oborona.console.language import marked
 from oborona.console.undo_order import undo_fields, undo_plan
@@ -20,7 +19,6 @@ from oborona.people.rights import Right
 
 COUNTED: Final = ("seen", "spam", "complaints", "first")
 BUCKETS_OF_HOUR: Final = 6  # of ten minutes
-MOST_DAYS: Final = 3650
 SHOWN: Final = "entity/answer.html"
 UNDO: Final = frozenset({"reputation.set", "reputation.clear"})
 HEADS: Final = ("entity", "flag", "pinned", "trust", "change", "seen", "say")
@@ -76,12 +74,7 @@ async def set_pin_of_entity(visit: Visit) -> web.Response:
     Raises:
         DeskError: the days are no number of them.
     """
-    days, until = visit.form.one("days"), 0.0
-    if days:
-        if not (days.isascii() and days.isdigit() and 0 < int(days[:9]) <= MOST_DAYS):
-            raise DeskError(422, _("Days are a number from 1 to 3650."))
-        until = time.time() + int(days) * 86400
-    order = {"flag": visit.form.one("flag"), "until": until}
+    order = {"flag": visit.form.one("flag"), "until": end_of_days(visit.form.one("days"))}
     return await _act(visit, "reputation.set", _("Set an override"), order)
 
 

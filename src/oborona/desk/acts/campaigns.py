@@ -1,4 +1,4 @@
-"""Acts on campaigns: taken for a while, given back, decided, and the decision taken back.
+"""Acts on campaigns: decided, and the decision taken back.
 
 A decision is one act with several effects, each by the act that people have for it:
 
@@ -8,13 +8,14 @@ A decision is one act with several effects, each by the act that people have for
                 in Junk, by their own lists
 
 What copies are moved for it the recheck decides by itself, once the trainer has it; once it is
-taken back, the recheck moves back what it moved, but for what its reader has touched.
+taken back, the recheck moves back what it moved, but for what its reader has touched.  Who may do
+so by itself may have it add signatures, set reputations and move copies at once
+(`oborona.desk.campaigns.further_effects`); each is written down before it is done.
 """
 
 from __future__ import annotations
 
 import time
-from typing import Final
 
 import msgspec
 
@@ -25,7 +26,8 @@ from oborona.desk.asks.campaigns import (
     find_campaign,
     open_cases,
 )
-from oborona.desk.call import ActOrder, CallError, NotAllowedError, NotFoundError, UndoCall, act
+from oborona.desk.call import ActOrder, CallError, NotFoundError, UndoCall, act
+from oborona.desk.campaigns.case_lock import lock_of, locked
 from oborona.desk.campaigns.decision_effects import (
     carry_out_decision,
     is_against,
@@ -34,34 +36,26 @@ from oborona.desk.campaigns.decision_effects import (
     previewed_lesson,
     undo_decision,
 )
+from oborona.desk.campaigns.decision_plan import (
+    DecidedCampaign,
+    do_effects,
+    plan_effects,
+    take_back_effects,
+)
+from oborona.desk.campaigns.further_effects import FurtherEffects, ShownEffect, shown_effect
 from oborona.desk.events.event_log import open_event_log
 from oborona.desk.labels.lessons import LessonResult
 from oborona.desk.site import Site
-from oborona.feedback.cases.store import CaseLock, CaseStore, CaseVerdict
+from oborona.feedback.cases.effects import EffectLedger
+from oborona.feedback.cases.store import CaseStore, CaseVerdict
 from oborona.people.caller import Caller
 from oborona.people.rights import Right
-
-LOCKED_S: Final = 600.0
 
 
 class CampaignOrder(ActOrder, kw_only=True, forbid_unknown_fields=True):
     """A campaign by its number."""
 
     id: CampaignId
-
-
-class CampaignTaking(CampaignOrder, kw_only=True, forbid_unknown_fields=True):
-    """A campaign that one looks at, or gives back."""
-
-    give_back: bool = False
-
-
-class CampaignLockOutcome(msgspec.Struct, frozen=True, kw_only=True):
-    """Who looks at a campaign; None = nobody does."""
-
-    id: int
-    lock: CaseLock | None
-    undo: UndoCall | None
 
 
 class CampaignVerdict(CampaignOrder, kw_only=True, forbid_unknown_fields=True):
@@ -71,11 +65,13 @@ class CampaignVerdict(CampaignOrder, kw_only=True, forbid_unknown_fields=True):
         verdict: what it is.
         teach: the site teaches a message of it.
         withdraw: what was said against that is believed no more.
+        further: what is done beside that.
     """
 
     verdict: CaseVerdict
     teach: bool = True
     withdraw: bool = True
+    further: FurtherEffects = msgspec.field(default_factory=FurtherEffects)
 
 
 class CampaignOutcome(msgspec.Struct, frozen=True, kw_only=True):
@@ -88,6 +84,7 @@ class CampaignOutcome(msgspec.Struct, frozen=True, kw_only=True):
         unlearned: ids of the site's labels that are taken back.
         events: that are taken back, or are as before.
         persons: who had said these.
+        effects: that it has beside these, each with what has become of it.
         undo: None = nothing was done, or none does exactly that.
     """
 
@@ -98,35 +95,7 @@ class CampaignOutcome(msgspec.Struct, frozen=True, kw_only=True):
     events: tuple[int, ...]
     persons: int
     undo: UndoCall | None
-
-
-@act("campaigns.take", Right.TEACH, about=("id",))
-def take_campaign(site: Site, caller: Caller, asked: CampaignTaking) -> CampaignLockOutcome:
-    """Look at a campaign alone for ten minutes, once more for longer, or give it back.
-
-    Raises:
-        NotAllowedError: somebody else looks at it.
-    """
-    now = time.time()
-    with open_event_log(site) as log:
-        find_campaign(log, asked.id)
-        origin = log.origin()
-    with open_cases(site, make=not asked.dry) as store:
-        if asked.give_back:
-            if store is not None and not asked.dry:
-                store.give_back(origin, asked.id, caller.name)
-            return CampaignLockOutcome(id=asked.id, lock=None, undo=None)
-        until = now + LOCKED_S
-        lock = _lock_of(store, origin, asked.id, now)
-        if store is not None and not asked.dry:
-            lock = store.take(origin, asked.id, caller.name, until=until, now=now)
-        if lock is not None and lock.by != caller.name:
-            raise _locked(asked.id, lock)
-    return CampaignLockOutcome(
-        id=asked.id,
-        lock=CaseLock(by=caller.name, until=until),
-        undo=UndoCall(call="campaigns.take", asked={"id": asked.id, "give_back": True}),
-    )
+    effects: tuple[ShownEffect, ...] = ()
 
 
 @act("campaigns.decide", Right.TEACH, about=("id", "verdict"))
@@ -135,13 +104,16 @@ def decide_campaign(site: Site, caller: Caller, asked: CampaignVerdict) -> Campa
     no more.
 
     Raises:
-        NotAllowedError: somebody else looks at it.
-        CallError: it is decided, or the site has taught the opposite of its messages.
+        NotAllowedError: somebody else looks at it, or the caller may not do one of its effects.
+        CallError: it is decided, or the site has taught the opposite of its messages, or one of its
+            effects can't be.
     """
     now = time.time()
     with open_event_log(site) as log:
-        find_campaign(log, asked.id)
+        summary = find_campaign(log, asked.id)
         origin, events = log.origin(), log.of_campaign(asked.id, MOST_EVENTS)
+        with open_cases(site) as store:
+            _require_open(store, origin, asked.id, caller, now)
         against = [
             event
             for event in events
@@ -150,6 +122,8 @@ def decide_campaign(site: Site, caller: Caller, asked: CampaignVerdict) -> Campa
         taught = None
         if asked.teach:
             taught = previewed_lesson(site, caller, asked.verdict, events)
+        campaign = DecidedCampaign(log, asked.id, events, summary.first)
+        plan = plan_effects(site, caller, asked.verdict, asked.further, campaign, asked.reason, now)
     withdrawn = [event.id for event in against]
     undo = UndoCall(call="campaigns.undecide", asked={"id": asked.id})
     outcome = CampaignOutcome(
@@ -160,28 +134,33 @@ def decide_campaign(site: Site, caller: Caller, asked: CampaignVerdict) -> Campa
         events=tuple(withdrawn),
         persons=len({event.person for event in against if event.person}),
         undo=undo,
+        effects=plan.shown,
     )
     with open_cases(site, make=not asked.dry) as store:
-        lock = _lock_of(store, origin, asked.id, now)
-        if lock is not None and lock.by != caller.name:
-            raise _locked(asked.id, lock)
-        if store is not None and asked.id in store.decisions(origin):
-            raise CallError(f"campaign {asked.id} is decided: take that back first")
+        _require_open(store, origin, asked.id, caller, now)
         if store is None or asked.dry:
             return outcome
-        decision = store.begin(
-            origin,
-            asked.id,
-            asked.verdict,
-            by=caller.name,
-            reason=asked.reason,
-            withdrawn=withdrawn,
-            now=now,
-        )
+        ledger = EffectLedger(store)
+        with store.transaction():
+            decision = store.begin(
+                origin,
+                asked.id,
+                asked.verdict,
+                by=caller.name,
+                reason=asked.reason,
+                withdrawn=withdrawn,
+                now=now,
+            )
+            planned = ledger.plan(decision.id, plan.effects, at=now)
         done = carry_out_decision(site, caller, decision, taught)
+        effects = do_effects(site, caller, ledger, planned)
         store.note_done(decision.id, done.events if done is not None else ())
         store.give_back(origin, asked.id, caller.name)
-    return msgspec.structs.replace(outcome, taught=done.messages if done is not None else ())
+    return msgspec.structs.replace(
+        outcome,
+        taught=done.messages if done is not None else (),
+        effects=tuple(map(shown_effect, effects)),
+    )
 
 
 @act("campaigns.undecide", Right.TEACH, about=("id",))
@@ -190,6 +169,7 @@ def undecide_campaign(site: Site, caller: Caller, asked: CampaignOrder) -> Campa
 
     Raises:
         NotFoundError: nobody has decided it.
+        NotAllowedError: the caller may not do one of its effects.
     """
     now = time.time()
     with open_event_log(site) as log, open_cases(site) as store:
@@ -207,9 +187,13 @@ def undecide_campaign(site: Site, caller: Caller, asked: CampaignOrder) -> Campa
             ]
         restored = [event for event in events if is_withdrawn(event, decision)]
         labels = [event.word for event in site_words if event.word]
+        why, ledger = f"campaign {asked.id} is undecided", EffectLedger(store)
+        effects = take_back_effects(
+            site, caller, ledger, ledger.of(decision.id), reason=why, now=now, dry=asked.dry
+        )
         if not asked.dry:
             if labels:
-                order = UnlearnOrder(words=labels, reason=f"campaign {asked.id} is undecided")
+                order = UnlearnOrder(words=labels, reason=why)
                 unlearn_words(site, caller, order)
             undo_decision(log, site_words, restored, asked.id, now)
             store.note_undone(decision.id, by=caller.name, now=now)
@@ -221,14 +205,22 @@ def undecide_campaign(site: Site, caller: Caller, asked: CampaignOrder) -> Campa
         unlearned=tuple(labels),
         events=tuple(event.id for event in restored),
         persons=len({event.person for event in restored if event.person}),
-        undo=UndoCall(call="campaigns.decide", asked=verdict),
+        undo=None if effects else UndoCall(call="campaigns.decide", asked=verdict),
+        effects=tuple(map(shown_effect, effects)),
     )
 
 
-def _lock_of(store: CaseStore | None, log: bytes, campaign: int, now: float) -> CaseLock | None:
-    return None if store is None else store.locks(log, now).get(campaign)
+def _require_open(
+    store: CaseStore | None, log: bytes, campaign: int, caller: Caller, now: float
+) -> None:
+    """Refuse what somebody else looks at, or has decided.
 
-
-def _locked(campaign: int, lock: CaseLock) -> NotAllowedError:
-    until = time.strftime("%H:%M:%S", time.gmtime(lock.until))
-    return NotAllowedError(f"{lock.by} looks at campaign {campaign} until {until} UTC")
+    Raises:
+        NotAllowedError: somebody else looks at it.
+        CallError: it is decided.
+    """
+    lock = lock_of(store, log, campaign, now)
+    if lock is not None and lock.by != caller.name:
+        raise locked(campaign, lock)
+    if store is not None and campaign in store.decisions(log):
+        raise CallError(f"campaign {campaign} is decided: take that back first")

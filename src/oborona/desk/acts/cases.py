@@ -1,4 +1,4 @@
-"""Acts on cases: put off until a time, and written beside."""
+"""Acts on cases: looked at alone for a while, put off until a time, and written beside."""
 
 from __future__ import annotations
 
@@ -10,12 +10,14 @@ import msgspec
 from oborona.desk.acts.campaigns import CampaignOrder
 from oborona.desk.asks.campaigns import find_campaign, open_cases
 from oborona.desk.call import CallError, UndoCall, act
+from oborona.desk.campaigns.case_lock import lock_of, locked
 from oborona.desk.events.event_log import open_event_log
 from oborona.desk.site import Site
 from oborona.feedback.cases.store import CaseLock
 from oborona.people.caller import Caller
 from oborona.people.rights import Right
 
+LOCKED_S: Final = 600.0
 LONGEST_S: Final = 30 * 86_400.0  # a case that is put off for longer is forgotten
 
 
@@ -92,3 +94,46 @@ def note_case(site: Site, caller: Caller, asked: CaseNoteOrder) -> CaseNoteOutco
             assert store is not None  # it is made
             store.note(origin, asked.id, caller.name, text, now=time.time())
     return CaseNoteOutcome(id=asked.id, by=caller.name, text=text)
+
+
+class CampaignTaking(CampaignOrder, kw_only=True, forbid_unknown_fields=True):
+    """A campaign that one looks at, or gives back."""
+
+    give_back: bool = False
+
+
+class CampaignLockOutcome(msgspec.Struct, frozen=True, kw_only=True):
+    """Who looks at a campaign; None = nobody does."""
+
+    id: int
+    lock: CaseLock | None
+    undo: UndoCall | None
+
+
+@act("campaigns.take", Right.TEACH, about=("id",))
+def take_campaign(site: Site, caller: Caller, asked: CampaignTaking) -> CampaignLockOutcome:
+    """Look at a campaign alone for ten minutes, once more for longer, or give it back.
+
+    Raises:
+        NotAllowedError: somebody else looks at it.
+    """
+    now = time.time()
+    with open_event_log(site) as log:
+        find_campaign(log, asked.id)
+        origin = log.origin()
+    with open_cases(site, make=not asked.dry) as store:
+        if asked.give_back:
+            if store is not None and not asked.dry:
+                store.give_back(origin, asked.id, caller.name)
+            return CampaignLockOutcome(id=asked.id, lock=None, undo=None)
+        until = now + LOCKED_S
+        lock = lock_of(store, origin, asked.id, now)
+        if store is not None and not asked.dry:
+            lock = store.take(origin, asked.id, caller.name, until=until, now=now)
+        if lock is not None and lock.by != caller.name:
+            raise locked(asked.id, lock)
+    return CampaignLockOutcome(
+        id=asked.id,
+        lock=CaseLock(by=caller.name, until=until),
+        undo=UndoCall(call="campaigns.take", asked={"id": asked.id, "give_back": True}),
+    )

@@ -78,7 +78,13 @@ def look_again(site: Site, caller: Caller, asked: LookOrder) -> LookOutcome:
         raise CallError(f"{asked.recipient[:100]!r} is no mail address")
     with site.as_owner():
         looked = asyncio.run(
-            look_at_copies(site, number, asked.recipient, caller.scope, dry=asked.dry)
+            look_at_copies(
+                site,
+                None if number is None else [number],
+                asked.recipient,
+                caller.scope,
+                dry=asked.dry,
+            )
         )
     if looked is None:
         raise NotFoundError("there is no such message in the journal")

@@ -1,4 +1,4 @@
-"""Asks about campaigns: which need a person, and what is known of one."""
+"""The ask about campaigns which need a person, and what asks about one share with it."""
 
 from __future__ import annotations
 
@@ -13,12 +13,10 @@ import msgspec
 from oborona import state_files
 from oborona.desk.call import NotFoundError, ask
 from oborona.desk.campaigns.campaign_mail import (
-    CampaignMail,
-    campaign_mail,
     journaled,
     whole_pieces,
 )
-from oborona.desk.campaigns.campaign_times import CampaignBar, campaign_bars, lines_of
+from oborona.desk.campaigns.campaign_times import lines_of
 from oborona.desk.campaigns.case_queue import (
     CampaignSummary,
     CaseUrgency,
@@ -27,17 +25,14 @@ from oborona.desk.campaigns.case_queue import (
 from oborona.desk.events.event_log import open_event_log
 from oborona.desk.site import Site
 from oborona.errors import StoreError
-from oborona.feedback.cases.store import CaseDecision, CaseLock, CaseNote, CaseStore
+from oborona.feedback.cases.store import CaseDecision, CaseLock, CaseStore
 from oborona.feedback.events.log import EventLog
-from oborona.feedback.events.model import StoredEvent
 from oborona.ident import to_text
 from oborona.people.caller import Caller
 from oborona.people.rights import Right
 from oborona.types import Action
 
-DAY_S: Final = 86_400.0
 MOST_EVENTS: Final = 1_000  # of a campaign
-SAMPLES: Final = 5  # messages of which a report has kept the text
 CampaignId = Annotated[int, msgspec.Meta(ge=1, le=(1 << 63) - 1)]
 
 
@@ -113,41 +108,13 @@ class CampaignList(msgspec.Struct, frozen=True, kw_only=True):
     more: bool
 
 
-class CampaignQuestion(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
-    """A campaign by its number."""
-
-    id: CampaignId
-
-
-class CampaignDetails(msgspec.Struct, frozen=True, kw_only=True):
-    """All that is known of a campaign.
-
-    Args:
-        case: what was said of it, and how soon it needs a person.
-        mail: messages of it that were found.
-        events: what was said, the last ones, in order.
-        samples: ids of events that have kept their message.
-        notes: what people wrote beside it, in order.
-        bars: messages and what was said of them, by hours of the last day, or by days.
-        by_hour: which of both.
-    """
-
-    case: CampaignCase
-    mail: CampaignMail
-    events: tuple[StoredEvent, ...]
-    samples: tuple[int, ...]
-    notes: tuple[CaseNote, ...]
-    bars: tuple[CampaignBar, ...]
-    by_hour: bool
-
-
 @ask("campaigns.list", Right.TRACK)
 def list_campaigns(site: Site, _caller: Caller, asked: CampaignsQuestion) -> CampaignList:
     """Return campaigns in the order in which they need a person."""
     now = time.time()
     with open_event_log(site) as log:
         summaries = campaign_summaries(log, asked.since)
-        junk = _in_junk(site, summaries)
+        junk = samples_in_junk(site, summaries)
         cases = read_cases(site, log.origin(), now)
         order = sorted(summaries, key=lambda summary: _place(summary, junk, cases))
         wanted = [
@@ -158,38 +125,10 @@ def list_campaigns(site: Site, _caller: Caller, asked: CampaignsQuestion) -> Cam
     copies = [None if line is None else line.copies for line in lines_of(site, pieces, now)]
     return CampaignList(
         campaigns=tuple(
-            _case(summary, junk, number, cases)
+            case_of(summary, junk, number, cases)
             for summary, number in zip(page, copies, strict=True)
         ),
         more=len(wanted) > asked.after + asked.most,
-    )
-
-
-@ask("campaigns.show", Right.TRACK)
-def show_campaign(site: Site, _caller: Caller, asked: CampaignQuestion) -> CampaignDetails:
-    """Return all that is known of a campaign."""
-    now = time.time()
-    with open_event_log(site) as log:
-        summary = find_campaign(log, asked.id)
-        events = log.of_campaign(asked.id, MOST_EVENTS)
-        pieces = whole_pieces(log, asked.id)
-        samples = [event.id for event in events if log.raw(event.id)][-SAMPLES:]
-        origin = log.origin()
-        cases = read_cases(site, origin, now)
-        with open_cases(site) as store:
-            notes = [] if store is None else store.notes(origin, asked.id)
-    junk = _in_junk(site, [summary])
-    (line,) = lines_of(site, [pieces], now)
-    by_hour = summary.first > now - DAY_S
-    known = list(dict.fromkeys(event.ident for event in events if event.ident is not None))
-    return CampaignDetails(
-        case=_case(summary, junk, None if line is None else line.copies, cases),
-        mail=campaign_mail(site, pieces, known, summary.first),
-        events=tuple(events),
-        samples=tuple(samples),
-        notes=tuple(notes),
-        bars=campaign_bars(line, events, now, by_hour=by_hour),
-        by_hour=by_hour,
     )
 
 
@@ -234,7 +173,7 @@ def open_cases(site: Site, *, make: bool = False) -> Iterator[CaseStore | None]:
         yield opened
 
 
-def _in_junk(site: Site, summaries: list[CampaignSummary]) -> set[int]:
+def samples_in_junk(site: Site, summaries: list[CampaignSummary]) -> set[int]:
     """Return the samples that were judged to be spam."""
     samples = [one.sample for one in summaries if one.sample is not None and one.pardons.proven]
     if not samples:
@@ -252,9 +191,10 @@ def _place(summary: CampaignSummary, junk: set[int], cases: CaseBook) -> tuple[i
     return (cases.urgency(summary, junk), -weight, -summary.last)
 
 
-def _case(
+def case_of(
     summary: CampaignSummary, junk: set[int], copies: int | None, cases: CaseBook
 ) -> CampaignCase:
+    """Return a campaign with what people do about it."""
     urgency = cases.urgency(summary, junk)
     return CampaignCase(
         summary=summary,

@@ -32,7 +32,7 @@ from oborona.people.caller import Caller
 from oborona.people.rights import Right
 from oborona.reputation.flag import ReputationFlag
 from oborona.stores.counters import check_is_local, store_stats
-from oborona.stores.pins.store import SHOWN
+from oborona.stores.pins.pin_reader import SHOWN
 from oborona.types import CounterPrefix
 
 BESIDE: Final = {

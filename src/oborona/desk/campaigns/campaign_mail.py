@@ -10,6 +10,7 @@ from typing import Final
 import msgspec
 
 from oborona import state_files
+from oborona.desk.messages.unicode_text import escaped
 from oborona.desk.site import Site
 from oborona.errors import StoreError
 from oborona.feedback.events.log import EventLog
@@ -63,38 +64,48 @@ async def journaled(site: Site, numbers: Sequence[int]) -> dict[int, JournalEntr
     return {entry.id: entry for entry in entries if entry is not None}
 
 
-def campaign_mail(
+def campaign_entries(
     site: Site, pieces: Sequence[Shingle], known: Sequence[int], since: float
-) -> CampaignMail:
-    """Return messages of a campaign: those that people spoke of, and those with their subjects that
-    have a piece of it.
+) -> tuple[list[JournalEntry], bool]:
+    """Return messages of a campaign, the newest first, and whether these are all: those that people
+    spoke of, and those with their subjects that have a piece of it.
 
     Args:
         site: whose.
         pieces: of the campaign.
         known: ids of messages that people spoke of.
         since: Unix seconds.
+
+    Raises:
+        StoreError: the journal can't be read.
     """
+    entries = asyncio.run(journaled(site, known))
+    subjects = sorted({entry.subject for entry in entries.values() if entry.subject})[:3]
+    found, complete = _searched(site, subjects, since)
+    entries |= {
+        entry.id: entry
+        for entry in asyncio.run(journaled(site, found)).values()
+        if not set(pieces).isdisjoint(entry.shingles)
+    }
+    return sorted(entries.values(), key=lambda entry: -entry.id), complete
+
+
+def campaign_mail(
+    site: Site, pieces: Sequence[Shingle], known: Sequence[int], since: float
+) -> CampaignMail:
+    """Return the messages of a campaign; see `campaign_entries`."""
     try:
-        entries = asyncio.run(journaled(site, known))
-        subjects = sorted({entry.subject for entry in entries.values() if entry.subject})[:3]
-        found, complete = _searched(site, subjects, since)
-        entries |= {
-            entry.id: entry
-            for entry in asyncio.run(journaled(site, found)).values()
-            if not set(pieces).isdisjoint(entry.shingles)
-        }
+        newest, complete = campaign_entries(site, pieces, known, since)
     except StoreError as error:
         site.notice(f"{error}; the messages of the campaign are not known")
         return CampaignMail()
-    newest = sorted(entries.values(), key=lambda entry: -entry.id)
     verdicts = dict[str, int]()
     for entry in newest:
         verdicts[entry.verdict.value] = verdicts.get(entry.verdict.value, 0) + 1
     return CampaignMail(
         messages=tuple(to_text(entry.id) for entry in newest),
         clients=tuple(dict.fromkeys(entry.client_ip for entry in newest if entry.client_ip)),
-        subjects=tuple(dict.fromkeys(entry.subject for entry in newest if entry.subject)),
+        subjects=tuple(dict.fromkeys(escaped(entry.subject) for entry in newest if entry.subject)),
         verdicts=verdicts,
         complete=complete,
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Self
 
 from oborona import state_files
@@ -43,3 +44,18 @@ class KeptMessages:
             return b""
         reports = self._log.about(ident=number)
         return next((raw for report in reports if (raw := self._log.raw(report.id))), b"")
+
+    def good(self, most: int) -> Iterator[bytes]:
+        """Yield the newest messages that somebody who is believed said to be no spam.
+
+        Args:
+            most: so many.
+        """
+        if self._log is None:
+            return
+        rows = self._log.rows(
+            "SELECT r.id FROM raw r JOIN event e ON e.id = r.id WHERE e.what = 'pardon'"
+            " AND e.counts ORDER BY r.id DESC LIMIT ?",
+            (most,),
+        )
+        yield from filter(None, (self._log.raw(ident) for (ident,) in rows))

@@ -15,11 +15,15 @@ from oborona.desk.site import Site
 from oborona.errors import ConfigError
 from oborona.ident import time_of_id, to_text
 from oborona.people.caller import Scope
+from oborona.policy.scan import ScanSite
+from oborona.policy.signatures import Signature
 from oborona.recheck.engine.delivered_messages import DeliveredMessages
 from oborona.recheck.engine.model import DecidedMoves, NoActionsOrMoves, RecheckCause, RecheckResult
 from oborona.recheck.engine.rescorer import AT_ONCE, Rescorer
+from oborona.recheck.engine.signature_changes import SignatureChanges
 from oborona.recheck.mailboxes.model import MailboxItem, MoveOutcome, MoveResult
 from oborona.recheck.moves import MoveDecision, MoveStore
+from oborona.reputation.pins import Pin, PinTable
 from oborona.stores.mailboxes import open_mailboxes
 
 MOST: Final = 2000  # messages of a recipient, the newest
@@ -54,48 +58,81 @@ class LookedCopies(NamedTuple):
     moves: list[int]  # that were decided now
 
 
+class CopySupposition(msgspec.Struct, frozen=True, kw_only=True):
+    """What is supposed to be in force beside what is.
+
+    Args:
+        signatures: that were not when the messages came; of words none can be found.
+        pins: of reputations.
+    """
+
+    signatures: tuple[Signature, ...] = ()
+    pins: tuple[Pin, ...] = ()
+
+    def added_to(self, site: ScanSite) -> ScanSite:
+        """Return the parts of a scan with these pins."""
+        if not self.pins or not isinstance(site.pins, PinTable):
+            return site
+        for pin in self.pins:  # the table is this scan's own
+            site.pins.put(pin)
+        return site
+
+
 async def look_at_copies(
-    site: Site, number: int | None, address: str, scope: Scope, *, dry: bool
+    site: Site,
+    numbers: Sequence[int] | None,
+    address: str,
+    scope: Scope,
+    *,
+    dry: bool,
+    now: float = 0.0,
+    supposed: CopySupposition | None = None,
 ) -> LookedCopies | None:
     """Judge delivered messages again, and decide moves of their copies.
 
     Args:
         site: whose.
-        number: of a message in the journal; None = all messages of a recipient in the window.
+        numbers: of messages in the journal; None = all messages of a recipient in the window.
         address: of that recipient.
         scope: whose copies are looked at.
         dry: decide nothing, and ask the mailboxes.
+        now: time of the moves that are decided, Unix seconds; 0 = it is told by the clock.
+        supposed: what is in force beside what is.
 
     Returns:
         None: there is no such message, or nobody of the scope has a copy.
     """
-    settings, now = site.loaded.settings, time.time()
+    settings, now = site.loaded.settings, now or time.time()
+    supposed = supposed or CopySupposition()
     limits = limits_of(settings)
     actions, path = PersonActions(site.state), site.state / state_files.MOVES
     moves = MoveStore(path) if path.exists() or not dry else None
     try:
         async with await DeliveredMessages.open(site.state / state_files.JOURNAL) as journal:
-            if number is None:
+            if numbers is None:
                 ids = await journal.of_recipient(address, now - limits.window_s, MOST)
             else:
-                ids = [number]
+                ids = list(numbers)
             versions: Mapping[str, Mapping[str, str]] = await journal.policies()
             decided: DecidedMoves = NoActionsOrMoves() if moves is None else moves
             with site.site() as scanned:
                 rescorer = Rescorer(
-                    scanned,
+                    supposed.added_to(scanned),
                     site.policy(),
                     asked=versions,
                     people=actions,
                     made=decided,
                     folders=limits.folders,
+                    signed=SignatureChanges(
+                        {one.id: one for one in supposed.signatures}, scanned.hasher
+                    ),
                 )
                 results: list[RecheckResult] = []
                 for start in range(0, len(ids), AT_ONCE):
                     entries = await journal.taken(ids[start : start + AT_ONCE])
                     results += await rescorer.again(entries, RecheckCause.ASKED, now)
-        shown = _Shown(None if number is not None else address.lower(), scope)
-        if number is not None and not any(map(shown.has_part, results)):
+        shown = _Shown(None if numbers is not None else address.lower(), scope)
+        if numbers is not None and not any(map(shown.has_part, results)):
             return None
         decisions = [
             move for result in results for move in result.moves if shown.covers(move.recipient)

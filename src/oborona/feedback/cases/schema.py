@@ -5,6 +5,7 @@
     snooze     which campaign nobody wants to see until when
     note       what people wrote beside a campaign
     appeal     what senders wrote against a refusal, and what they are answered
+    effect     what a decision does beside labels and reports, written down before it is done
 
 A campaign is named by its number and by the log of events that gave it: one that is begun anew
 gives the same numbers again.
@@ -90,6 +91,23 @@ MIGRATIONS: Final = (
         """,
         "CREATE INDEX appeal_at ON appeal (at)",
         "CREATE INDEX appeal_waits ON appeal (id) WHERE state = 'waiting'",
+    ),
+    (
+        """
+        CREATE TABLE effect (
+            id INTEGER PRIMARY KEY AUTOINCREMENT, -- in the order in which they are done
+            decision INTEGER NOT NULL, -- decision.id
+            kind TEXT NOT NULL,        -- signature, proposal, pin, moves
+            about TEXT NOT NULL,       -- what it is about, for people
+            at REAL NOT NULL,          -- Unix seconds: what is made for it has this time
+            made TEXT NOT NULL,        -- what is made: JSON
+            before TEXT NOT NULL,      -- what was there before: JSON
+            state TEXT NOT NULL,       -- planned, done, idle, undone, left
+            say TEXT NOT NULL          -- why it was not done, or left
+        )
+        """,
+        "CREATE INDEX effect_of ON effect (decision)",
+        "CREATE INDEX effect_about ON effect (kind, about)",
     ),
 )
 SHARED: Final = SqliteFileKind(

@@ -5,23 +5,18 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, Final
+from typing import Final
 
 from oborona.errors import StoreError
 from oborona.reputation.pins import MAX_PINS, Pin
-from oborona.stores.followed_store import FollowedStore
+from oborona.stores.pins.pin_reader import IN_FORCE, ReadablePins, StandingPin
 from oborona.stores.pins.rows import (
     CHANGE_COLUMNS,
     PIN_COLUMNS,
     PinAction,
     PinChange,
-    PinNote,
-    PinStoreChanges,
-    change_of,
-    pin_of,
     row_of,
     to_signed,
-    to_unsigned,
 )
 from oborona.stores.pins.schema import SHARED
 from oborona.types import Shingle
@@ -31,7 +26,6 @@ LOG_S: Final = 400 * 86_400.0
 CLEARED_S: Final = 86_400.0  # a cleared or expired row is kept: who follows has seen it by then
 MAX_TEXT: Final = 1000  # characters of a name, reason or note
 LAST_TIME: Final = 253_402_300_800.0  # Unix seconds of the end of the year 9999
-SHOWN: Final = 50  # changes that are read at once
 
 _PUT: Final = (
     f"INSERT INTO pin ({PIN_COLUMNS}, origin, changed) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"  # noqa: S608 - names of ours
@@ -39,10 +33,9 @@ _PUT: Final = (
     " by = excluded.by, since = excluded.since, until = excluded.until, origin = excluded.origin,"
     " changed = excluded.changed"
 )
-_IN_FORCE: Final = "flag != '' AND (until <= 0 OR until > ?)"
 
 
-class PinStore(FollowedStore):
+class PinStore(ReadablePins):
     """One process's access to the store; see `FollowedStore`."""
 
     shared = SHARED
@@ -82,6 +75,26 @@ class PinStore(FollowedStore):
                     )
                 )  # fmt: skip
 
+    def put_back(self, was: StandingPin, *, by: str, reason: str, now: float) -> None:
+        """Put a pin in force again as it was, with its author and its time.
+
+        Args:
+            was: as it was.
+            by: who puts it back, for the log.
+            reason: why.
+            now: Unix seconds.
+        """
+        pin = was.pin
+        _check(pin.name, pin.reason, pin.by, was.origin, by, reason, times=(pin.since, pin.until))
+        with self._change(now) as number:
+            self._db.execute(_PUT, (*row_of(pin), was.origin, number))
+            self._log(
+                PinChange(
+                    at=now, by=by, what=PinAction.PIN, reason=reason,
+                    entity=pin.shingle, name=pin.name, flag=pin.flag.value, until=pin.until,
+                )
+            )  # fmt: skip
+
     def clear(self, entity: Shingle, name: str, *, by: str, reason: str, now: float) -> Pin | None:
         """Drop the pin of an entity.
 
@@ -89,7 +102,7 @@ class PinStore(FollowedStore):
         """
         _check(name, reason, by)
         with self._change(now) as number:
-            pin = self._of(entity, now)
+            pin = self.of(entity, now)
             if pin is not None:
                 self._db.execute(
                     "UPDATE pin SET flag = '', since = ?, changed = ? WHERE type = ? AND hash = ?",
@@ -143,70 +156,9 @@ class PinStore(FollowedStore):
                 self._log(change)
         return first
 
-    def taken_back(self, journal: int) -> bool:
-        """Tell whether the counts of a message's verdict were taken back."""
-        return bool(self.rows("SELECT 1 FROM taken_back WHERE journal = ?", (journal,)))
-
-    def of(self, entity: Shingle, now: float) -> Pin | None:
-        """Return the pin of an entity that is in force; None where there is none."""
-        with self.told():
-            return self._of(entity, now)
-
-    def all(self, now: float) -> list[Pin]:
-        """Return all pins in force, the newest first."""
-        sql = f"SELECT {PIN_COLUMNS} FROM pin WHERE {_IN_FORCE} ORDER BY since DESC"  # noqa: S608 - literals above
-        return [pin_of(row) for row in self.rows(sql, (now,))]
-
-    def origins(self, now: float) -> dict[Shingle, str]:
-        """Return where pins in force come from, empty for those that somebody here said."""
-        rows = self.rows(f"SELECT type, hash, origin FROM pin WHERE {_IN_FORCE}", (now,))  # noqa: S608 - literals above
-        return {Shingle(kind, to_unsigned(number)): origin for kind, number, origin in rows}
-
-    def notes(self, entity: Shingle) -> list[PinNote]:
-        """Return what was written beside an entity, oldest first."""
-        sql = "SELECT at, by, text FROM note WHERE type = ? AND hash = ? ORDER BY id"
-        rows_read = self.rows(sql, (entity.type, to_signed(entity.hash)))
-        return [PinNote(at=at, by=by, text=text) for at, by, text in rows_read]
-
-    def changes(self, entity: Shingle | None = None, limit: int = SHOWN) -> list[PinChange]:
-        """Return what was done last, newest first; to one entity, where one is given."""
-        sql, values = f"SELECT {CHANGE_COLUMNS} FROM change", list[Any]()  # noqa: S608 - literals above
-        if entity is not None:
-            sql += " WHERE type = ? AND hash = ?"
-            values += entity.type, to_signed(entity.hash)
-        return [
-            change_of(row) for row in self.rows(f"{sql} ORDER BY id DESC LIMIT ?", (*values, limit))
-        ]
-
-    def since(self, version: int, now: float) -> PinStoreChanges:
-        """Return what has changed since a version; since -1 all that is in force."""
-        select = f"SELECT {PIN_COLUMNS} FROM pin WHERE"  # noqa: S608 - literals above
-        reading = self.rows_since(
-            version, changed=f"{select} changed > ?", whole=f"{select} {_IN_FORCE}", now=now
-        )
-        pins, removed, unknown = list[Pin](), list[Shingle](), 0
-        with reading as (number, rows):
-            for row in rows:
-                try:
-                    pins.append(pin_of(row))
-                except StoreError:
-                    unknown += row[3] != ""  # it was cleared
-                    if isinstance(row[0], int) and isinstance(row[1], int):
-                        removed.append(Shingle(row[0], to_unsigned(row[1])))
-        return PinStoreChanges(
-            version=number, pins=pins, gone=removed, unknown=unknown, whole=version < 0
-        )
-
-    def _of(self, entity: Shingle, now: float) -> Pin | None:
-        rows_read = self._db.execute(
-            f"SELECT {PIN_COLUMNS} FROM pin WHERE type = ? AND hash = ? AND {_IN_FORCE}",  # noqa: S608 - literals above
-            (entity.type, to_signed(entity.hash), now),
-        ).fetchone()
-        return None if rows_read is None else pin_of(rows_read)
-
     def _in_force(self, now: float) -> int:
         (number,) = self._db.execute(
-            f"SELECT count(*) FROM pin WHERE {_IN_FORCE}",  # noqa: S608 - a literal
+            f"SELECT count(*) FROM pin WHERE {IN_FORCE}",  # noqa: S608 - a literal
             (now,),
         ).fetchone()
         return int(number)

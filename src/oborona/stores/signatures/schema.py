@@ -5,6 +5,7 @@
     version    one row: how many changes there were; each row of `signature` has the number of its
                last
     hits       how often a signature was found, by id, those of policy files included
+    day_hits   the same of each of the last days
 
 A damaged file is left where it is, for it holds people's work: mail goes on without it, and the
 error says how it is mended.
@@ -54,6 +55,16 @@ MIGRATIONS: Final = (
             day INTEGER NOT NULL,      -- of `today`, days since the Unix epoch
             today INTEGER NOT NULL,
             last REAL NOT NULL         -- Unix seconds
+        ) WITHOUT ROWID
+        """,
+    ),
+    (
+        """
+        CREATE TABLE day_hits (
+            day INTEGER NOT NULL,      -- days since the Unix epoch
+            id TEXT NOT NULL,
+            number INTEGER NOT NULL,
+            PRIMARY KEY (day, id)
         ) WITHOUT ROWID
         """,
     ),

@@ -13,10 +13,9 @@ import msgspec
 
 from oborona.errors import StoreError
 from oborona.policy.signatures.model import MAX_SIGNATURES, Signature
-from oborona.stores.followed_store import FollowedStore
+from oborona.stores.signatures.hit_counts import CountedSignatures
 from oborona.stores.signatures.rows import (
     COLUMNS,
-    SignatureHits,
     SignatureState,
     SignatureStoreChanges,
     StoredSignature,
@@ -26,8 +25,8 @@ from oborona.stores.signatures.rows import (
     stored_of_row,
 )
 from oborona.stores.signatures.schema import SHARED
+from oborona.types import RuleMode
 
-DAY_S: Final = 86_400
 _INSERT: Final = (
     "INSERT INTO signature (state, changed, flag, kind, value, normal, place, inside, owner, reason, author, created,"
     " expires, score, mode, decided, decided_by, evidence)"
@@ -40,7 +39,7 @@ _SAME: Final = (
 _IN_FORCE: Final = "state = 'active' AND (expires <= 0 OR expires > ?)"
 
 
-class SignatureStore(FollowedStore):
+class SignatureStore(CountedSignatures):
     """One process's access to the store; see `FollowedStore`."""
 
     shared = SHARED
@@ -104,6 +103,34 @@ class SignatureStore(FollowedStore):
         """
         return self._set(name, "expires = ?", (at,), now)
 
+    def set_mode(self, name: str, mode: RuleMode, *, now: float) -> StoredSignature:
+        """Set whether a signature is live or in shadow mode.
+
+        Raises:
+            KeyError: there is none of this id.
+        """
+        return self._set(name, "mode = ?", (mode,), now)
+
+    def put_as(self, record: StoredSignature, *, now: float) -> StoredSignature:
+        """Give a signature the state, mode and end of a record of it.
+
+        Raises:
+            KeyError: there is none of its id.
+        """
+        columns = "state = ?, mode = ?, expires = ?, decided = ?, decided_by = ?"
+        was = record.signature
+        values = (record.state, was.mode, was.expires, record.decided, record.decided_by)
+        return self._set(was.id, columns, values, now)
+
+    def same_in_force(self, signature: Signature, now: float) -> str | None:
+        """Return the id of the signature in force that is the same; None where there is none."""
+        with self.told():
+            return self._same(signature, normal(signature), SignatureState.ACTIVE, now)
+
+    def made_at(self, created: float) -> list[StoredSignature]:
+        """Return the signatures that were made at one time, Unix seconds."""
+        return self._rows(f"SELECT {COLUMNS} FROM signature WHERE created = ?", (created,))  # noqa: S608 - names of ours
+
     def get(self, name: str) -> StoredSignature:
         """Return a signature, whatever its state.
 
@@ -146,35 +173,6 @@ class SignatureStore(FollowedStore):
                 apply_row(row, changes)
         return changes
 
-    def hits(self, now: float) -> dict[str, SignatureHits]:
-        """Return how often signatures were found, by id."""
-        today = int(now // DAY_S)
-        with self.told():
-            rows = self._db.execute("SELECT id, total, day, today, last FROM hits").fetchall()
-        return {
-            name: SignatureHits(total=total, today=count if day == today else 0, last=last)
-            for name, total, day, count, last in rows
-        }
-
-    def add_hits(self, counts: Mapping[str, tuple[int, float]]) -> None:
-        """Add to the hits.
-
-        Args:
-            counts: how many by id, and when the last was, Unix seconds.
-        """
-        rows = [
-            (name, count, int(last // DAY_S), count, last) for name, (count, last) in counts.items()
-        ]
-        with self.transaction():
-            self._db.executemany(
-                "INSERT INTO hits (id, total, day, today, last) VALUES (?, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET"
-                " total = total + excluded.total,"
-                " today = CASE WHEN day >= excluded.day THEN today ELSE 0 END"
-                " + CASE WHEN day <= excluded.day THEN excluded.today ELSE 0 END,"
-                " day = max(day, excluded.day), last = max(last, excluded.last)",
-                rows,
-            )
-
     def _same(
         self, signature: Signature, form: str, state: SignatureState, now: float
     ) -> str | None:
@@ -205,8 +203,7 @@ class SignatureStore(FollowedStore):
         return self.get(name)
 
     def _rows(self, sql: str, values: Sequence[Any]) -> list[StoredSignature]:
-        with self.told():
-            return [stored_of_row(row) for row in self._db.execute(sql, tuple(values)).fetchall()]
+        return [stored_of_row(row) for row in self.rows(sql, tuple(values))]
 
     @contextmanager
     def _change(self, now: float) -> Iterator[int]:
