@@ -32,6 +32,7 @@ ASKED_OF_ALL: Final = frozenset(
         "incident.list",
         "messages.find",
         "messages.mine",
+        "own.said",
         "overview.read",
         "recheck.moves",
     }
@@ -67,6 +68,8 @@ ASKED_OF_OWNER: Final = frozenset(
         "messages.story",
         "model.unlearn",
         "own.not_spam",
+        "own.say_again",
+        "own.take_back",
         "policy.reload",
         "recheck.discard",
         "recheck.look",

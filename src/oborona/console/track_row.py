@@ -64,6 +64,7 @@ class TrackedMessage(msgspec.Struct, frozen=True, kw_only=True):
     last: float | None = None
     said: list[TrackedWord] = []
     moves: list[TrackedMove] = []
+    desk: str = ""
 
 
 class TrackedMail(msgspec.Struct, frozen=True, kw_only=True):

@@ -134,6 +134,7 @@ MERGES: Final[Mapping[str, PageMerge | SumMerge]] = {
     "incident.list": _numbered("incidents", "opened"),
     "messages.find": _messages("hits", 50),
     "messages.mine": _messages("messages", 100),
+    "own.said": _numbered("words", "time"),
     "overview.read": SumMerge(sum_overview),
     "recheck.moves": _numbered("moves", "time"),
 }
