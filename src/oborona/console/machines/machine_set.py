@@ -127,7 +127,9 @@ class MachineSet:
         except DeskError as error:
             if error.status != NOT_HERE or call not in SOUGHT:
                 raise
-            found = await self._answers(heard, call, dict.fromkeys(self._others, asked), place)
+            # one of them has much to tell: it has the time that the page has for it
+            questions = dict.fromkeys(self._others, asked)
+            found = await self._answers(heard, call, questions, place, within_s, within_s)
             for name, words in found.items():
                 if not isinstance(words, DeskError):
                     heard.chosen = name
@@ -165,7 +167,9 @@ class MachineSet:
     ) -> Any:
         merge = MERGES[call]
         names = self.names if heard.chosen is None else (heard.chosen,)
-        found = await self._answers(heard, call, merge.questions(asked, names), place, within_s)
+        others_s = min(within_s, self._deadline_s)
+        questions = merge.questions(asked, names)
+        found = await self._answers(heard, call, questions, place, within_s, others_s)
         answers = {name: one for name, one in found.items() if not isinstance(one, DeskError)}
         errors = {name: one for name, one in found.items() if isinstance(one, DeskError)}
         home = errors.get(HOME)
@@ -184,7 +188,8 @@ class MachineSet:
         call: str,
         questions: Mapping[str, object],
         place: CallerPlace,
-        within_s: float = DEADLINE_S,
+        within_s: float,
+        others_s: float,
     ) -> Mapping[str, Any]:
         """Return what machines say at once, in their order, or why one does not.
 
@@ -196,7 +201,7 @@ class MachineSet:
             if silence is not None and name != HOME and heard.chosen is None:
                 heard.silent[name] = silence
                 return DeskError(503, silence.why)
-            seconds = within_s if name == HOME else min(within_s, self._deadline_s)
+            seconds = within_s if name == HOME else others_s
             try:
                 found = await self._desk.call(call, asked, place._replace(desk=name), Any, seconds)
             except DeskError as error:

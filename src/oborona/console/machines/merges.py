@@ -56,14 +56,14 @@ def _find_acts(answers: Mapping[str, Answer]) -> Answer:
     }
 
 
-def _numbered(rows: str, time: str) -> PageMerge:
+def _numbered(rows: str, time: str, usual: int) -> PageMerge:
     """Return the merge of a call whose rows have numbers of their own, the newest first."""
     return PageMerge(
         rows=rows,
         cursor="before",
         number=True,
         most="most",
-        usual=50,
+        usual=usual,
         place=_newest(time),
         behind=lambda row: str(row["id"]),
         rest=_rest(rows, "next"),
@@ -130,12 +130,12 @@ MERGES: Final[Mapping[str, PageMerge | SumMerge]] = {
     ),
     "charts.read": SumMerge(sum_charts),
     "charts.series": SumMerge(join_series),
-    "events.list": _numbered("events", "time"),
-    "incident.list": _numbered("incidents", "opened"),
+    "events.list": _numbered("events", "time", 20),
+    "incident.list": _numbered("incidents", "opened", 50),
     "messages.find": _messages("hits", 50),
     "messages.mine": _messages("messages", 100),
-    "own.said": _numbered("words", "time"),
+    "own.said": _numbered("words", "time", 50),
     "overview.read": SumMerge(sum_overview),
-    "recheck.moves": _numbered("moves", "time"),
+    "recheck.moves": _numbered("moves", "time", 20),
 }
 """All of `oborona.call_places.ASKED_OF_ALL`."""

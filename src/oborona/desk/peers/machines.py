@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
 
 from oborona.desk.call_runner import CallRunner
@@ -65,7 +64,7 @@ class MachineTrust:
         homes = Path(self._console.home_certificate)
         return FarDoor(
             runner,
-            VoucherBook(known_desks(homes), self._own.mark, time.time()),
+            VoucherBook(known_desks(homes), self._own.mark),
             calls=CALLS,
             threads=threads,
             tls=tls_context(self._own, homes, serves=True),
