@@ -264,7 +264,7 @@ async def test_one_that_is_killed_is_named_and_back_when_it_is_back(
 class OldDesk(DeskClient):
     """Machines of which one is older, one newer, and one speaks nonsense."""
 
-    async def call(  # type: ignore[override]
+    async def call(
         self, name: str, asked: object, place: CallerPlace, answer: Any = Any, within_s: float = 5
     ) -> Any:
         if place.desk == "old":

@@ -48,7 +48,7 @@ class OtherDesk(NamedTuple):
     tls: ssl.SSLContext
 
 
-class _Refusal(msgspec.Struct):
+class _RefusalWords(msgspec.Struct):
     error: str = ""
 
 
@@ -164,6 +164,6 @@ async def _whole(response: aiohttp.ClientResponse) -> bytes | None:
 
 def _words(answer: bytes) -> str:
     try:
-        return msgspec.json.decode(answer, type=_Refusal).error or "it refuses"
+        return msgspec.json.decode(answer, type=_RefusalWords).error or "it refuses"
     except (msgspec.DecodeError, UnicodeDecodeError):
         return "it refuses"
