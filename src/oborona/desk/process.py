@@ -45,17 +45,15 @@ def desk_process(source: SiteSource, settings: Settings, state: Path) -> BesideP
     """Return the desk as a process among the daemon's.
 
     Raises:
-        ConfigError: as of `ConsoleSettings.desk_path`; or another machine can't be trusted as the
-            settings say.
+        ConfigError: as of `ConsoleSettings.desk_path` and `far_address`.
     """
     path = settings.console.desk_path(state)
     far = settings.console.far_address
-    if far is not None or settings.console.desks:
-        trust = open_trust(Site(source, lambda _text: None))  # what is wrong stops the start
-        trust.check()
 
     def listen(listening: ExitStack) -> tuple[socket.socket, ...]:
         console = settings.console
+        if far is not None or console.desks:  # what is wrong with either stops the start
+            open_trust(Site(source, lambda _text: None)).check()
         opened = sockets.listen(
             UnixAddress(str(path)),
             owner=console.socket_owner,

@@ -72,6 +72,8 @@ def own_identity(state: Path, name: str) -> DeskIdentity:
         StoreError: it can't be read or made.
     """
     path = state / state_files.DESK_IDENTITY
+    if not state.is_dir():
+        raise StoreError(f"{state} is not there: start Oborona once")
     try:
         try:
             octets = path.read_bytes()
