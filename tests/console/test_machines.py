@@ -4,6 +4,7 @@ clock; acts go where the thing is, by the word of the home desk.
 
 from __future__ import annotations
 
+import asyncio
 import os
 import signal
 import socket
@@ -71,7 +72,12 @@ async def ask(
     machines: MachineSet, site: Site, call: str, /, heard: MachineHearing, **asked: Any
 ) -> Any:
     place = CallerPlace(site.token, "192.0.2.1", "test")
-    return await machines.ask(heard, call, asked, place, Any, 5.0)
+    return await machines.ask(heard, call, asked, place, Any, 15.0)
+
+
+def patient(desk: DeskClient, *names: str) -> MachineSet:
+    """Return machines that a busy test machine does not make silent."""
+    return MachineSet(desk, names, deadline_s=15.0, patience_s=0.0)
 
 
 async def paged(machines: MachineSet, site: Site, limit: int) -> list[tuple[str, str]]:
@@ -99,7 +105,7 @@ async def test_all_are_asked_and_paging_neither_loses_nor_repeats(
     site: Site, desk: DeskClient
 ) -> None:
     for names in ((site.two,), (site.two, site.three)):
-        machines = MachineSet(desk, [one.name for one in names])
+        machines = patient(desk, *(one.name for one in names))
         expected = everything(site.home, *names, home=site.home)
         for limit in (7, 50, 500):
             assert await paged(machines, site, limit) == expected
@@ -109,7 +115,7 @@ async def test_all_are_asked_and_paging_neither_loses_nor_repeats(
 async def test_who_can_not_be_believed_or_asked_is_named_and_hides_nothing(
     site: Site, desk: DeskClient
 ) -> None:
-    machines = MachineSet(desk, ["mx2", "late", "false", "stranger"])
+    machines = patient(desk, "mx2", "late", "false", "stranger")
     heard = MachineHearing()
     found = await ask(machines, site, "messages.find", heard, limit=500)
     assert [(one["id"], one["desk"]) for one in found["hits"]] == everything(
@@ -125,26 +131,27 @@ async def test_who_can_not_be_believed_or_asked_is_named_and_hides_nothing(
 
 @pytest.mark.asyncio
 async def test_one_that_stands_still_costs_its_deadline_once(site: Site, desk: DeskClient) -> None:
-    machines = MachineSet(desk, ["mx2", "mx3"], deadline_s=0.7, patience_s=1.0)
+    machines = MachineSet(desk, ["mx2", "mx3"], deadline_s=3.0, patience_s=60.0)
     child = site.three.child()
     os.kill(child, signal.SIGSTOP)
     try:
         heard, begun = MachineHearing(), time.monotonic()
         found = await ask(machines, site, "messages.find", heard, limit=500)
         took = time.monotonic() - begun
-        assert 0.7 <= took < 3
+        assert 3.0 <= took < 12
         assert {one["desk"] for one in found["hits"]} == {HOME, "mx2"}
         silent = heard.silent["mx3"]
-        assert silent.why == "no answer within 0.7 s"
+        assert silent.why == "no answer within 3 s"
         assert abs(silent.since - time.time()) < 30
         heard, begun = MachineHearing(), time.monotonic()
         await ask(machines, site, "messages.find", heard, limit=5)
-        assert time.monotonic() - begun < 0.7
+        assert time.monotonic() - begun < 3.0
         assert heard.silent["mx3"] == silent  # since then
     finally:
         os.kill(child, signal.SIGCONT)
     rows = list[str]()
-    until = time.monotonic() + 20
+    machines = patient(desk, "mx2", "mx3")
+    until = time.monotonic() + 30
     while "mx3" not in rows and time.monotonic() < until:
         found = await ask(machines, site, "messages.find", MachineHearing(), limit=500)
         rows = [one["desk"] for one in found["hits"]]
@@ -155,12 +162,11 @@ async def test_one_that_stands_still_costs_its_deadline_once(site: Site, desk: D
 async def test_what_nobody_knows_where_is_sought_and_acts_go_there(
     site: Site, desk: DeskClient
 ) -> None:
-    machines = MachineSet(desk, ["mx2", "mx3"])
+    machines = patient(desk, "mx2", "mx3")
     ident = site.three.idents()[3]
     found: Any = None
     for _ in range(8):  # the first one reads the policy, and a busy machine takes its time
         heard = MachineHearing()
-        machines = MachineSet(desk, ["mx2", "mx3"])
         with suppress(DeskError):
             found = await ask(machines, site, "messages.explain", heard, what=ident)
             break
@@ -226,7 +232,12 @@ async def test_pages_name_whose_a_row_is_and_who_was_silent(site: Site, desk: De
             assert await pages.open("/track?desk=mx2") == 200
             assert f"/message/{there}?desk=mx2" in pages.text
             for path in (f"/message/{there}?desk=mx2", f"/message/{there}"):
-                assert await pages.open(path) == 200
+                for _ in range(
+                    8
+                ):  # the first one reads the policy, and a busy machine takes its time
+                    if await pages.open(path) == 200:
+                        break
+                    await asyncio.sleep(0.5)
                 assert '<input type="hidden" name="desk" value="mx2">' in pages.text
             assert await pages.send(f"/message/{there}/teach", desk="mx2", kind="spam") in {
                 200,
@@ -242,7 +253,7 @@ async def test_pages_name_whose_a_row_is_and_who_was_silent(site: Site, desk: De
 async def test_one_that_is_killed_is_named_and_back_when_it_is_back(
     site: Site, desk: DeskClient
 ) -> None:
-    machines = MachineSet(desk, ["mx2", "mx3"], patience_s=0.0)
+    machines = patient(desk, "mx2", "mx3")
     site.two.kill()
     heard = MachineHearing()
     found = await ask(machines, site, "messages.find", heard, limit=10)
