@@ -13,6 +13,7 @@ from jinja2 import UndefinedError
 
 from oborona.cli.terminal import plain
 from oborona.console.bar_chart import HEIGHT, bar_chart
+from oborona.console.browser_state import own_path
 from oborona.console.console_answer import csv_file, json_file
 from oborona.console.declaration import PAGES, PageDeclaration, page
 from oborona.console.form_body import MULTIPART, URLENCODED, FormError, read_form
@@ -22,7 +23,6 @@ from oborona.console.route_table import RouteTable
 from oborona.console.search_line import targets
 from oborona.console.static_files import FOLDER, StaticFiles
 from oborona.console.template_set import TemplateSet, flat, lines, moment, peer, share, shown
-from oborona.console.visit import own_path
 from oborona.people.rights import Right
 
 TEMPLATES = TemplateSet(StaticFiles())

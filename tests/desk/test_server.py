@@ -10,6 +10,7 @@ import aiohttp
 import pytest
 import pytest_asyncio
 
+from oborona.desk import call_threads
 from oborona.desk import server as module
 from oborona.desk.call_runner import CallRunner
 from oborona.desk.open_call import OpenCall
@@ -115,15 +116,15 @@ async def test_what_is_slow_is_told_and_does_not_hold_others_up(
 async def test_too_many_at_once_are_told_to_come_again(
     desk: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(module, "WAITING", 0)
+    monkeypatch.setattr(call_threads, "WAITING", 0)
     desk.recorder.hold.clear()
-    held = [asyncio.create_task(desk.call("names.show")) for _ in range(module.THREADS)]
-    while desk.server._waiting < module.THREADS:  # noqa: ASYNC110 - it has no event
+    held = [asyncio.create_task(desk.call("names.show")) for _ in range(call_threads.THREADS)]
+    while desk.server.threads._waiting < call_threads.THREADS:  # noqa: ASYNC110 - it has no event
         await asyncio.sleep(0.01)
     status, words = await desk.call("names.show")
     assert (status, words["error"]) == (503, "too much at once, come again")
     desk.recorder.hold.set()
-    assert [status for status, _ in await asyncio.gather(*held)] == [200] * module.THREADS
+    assert [status for status, _ in await asyncio.gather(*held)] == [200] * call_threads.THREADS
     assert (await desk.call("names.show"))[0] == 200
 
 

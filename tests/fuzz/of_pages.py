@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from oborona.console.browser_state import own_path
 from oborona.console.form_body import MAX_FIELDS, MULTIPART, URLENCODED, FormError, read_form
 from oborona.console.search_line import targets
-from oborona.console.visit import own_path
 
 
 def form(octets: bytes) -> None:

@@ -82,6 +82,7 @@ EVERYONE = {
     "lock",
     "secret",
     "ident",
+    "call_places",
     "heartbeat",
     "doorbell",
     "store_birth",

@@ -64,6 +64,7 @@ _COMMANDS: Final = {
     "audit": "audit",
     "people": "people.command",
     "desk": "desk",
+    "desk-certificate": "desk_certificate",
     "console": "console",
     "doctor": "doctor",
     "auth": "auth",

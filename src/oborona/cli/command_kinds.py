@@ -197,6 +197,7 @@ KINDS: Final[dict[str, Ask | ActCommand | Exempt]] = {
     "people show": Ask(("people.show",)),
     "doctor": Ask(("doctor.report",)),
     "auth": Ask(("messages.authenticate",)),
+    "desk-certificate": Exempt("the first time it makes a key, as every start of a desk does"),
     "unit addresses": Ask(),
     "unit give": _BY_UNIT,
     "metrics": Ask(),

@@ -24,12 +24,13 @@ import msgspec
 from aiohttp import web
 
 from oborona.console.desk_client import DeskError
+from oborona.console.desk_visit import MACHINE
 from oborona.console.visit import Visit
 
 ACT_S: Final = 60.0  # seconds that an act may take
 DO: Final = "do"
-OWN_FIELDS: Final = frozenset({"token", "step", "reason", "key"})
-"""Fields of the preview itself."""
+OWN_FIELDS: Final = frozenset({"token", "step", "reason", "key", MACHINE})
+"""Fields of the preview itself, or of every form."""
 SAID: Final = frozenset({404, 409, 410, 422})
 """Statuses that say what is wrong with an order: the preview shows them, to be mended."""
 

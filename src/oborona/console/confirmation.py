@@ -8,8 +8,9 @@ from urllib.parse import parse_qsl, urlencode
 
 from aiohttp import web
 
+from oborona.console.browser_state import own_path
 from oborona.console.form_body import MAX_FIELDS
-from oborona.console.visit import Visit, own_path
+from oborona.console.visit import Visit
 
 NEEDS_PASSWORD: Final = "password"  # noqa: S105 - what an answer of the desk needs
 DROPPED: Final = frozenset({"token", "step", "password", "again", "new", "code"})

@@ -17,6 +17,7 @@ import msgspec
 from oborona.errors import OboronaError
 
 ASK_S: Final = 5.0  # the desk's own deadline of an ask is shorter, and its answer tells more
+SLACK_S: Final = 0.5
 MAX_ANSWER: Final = 32 << 20  # bytes: a message with all of its evidence is some hundred kB
 CONNECTIONS: Final = 32  # to the desk at once; further calls wait for one
 MAX_AGENT: Final = 200  # characters of what a browser calls itself
@@ -52,11 +53,13 @@ class CallerPlace(NamedTuple):
         token: of the session; empty: none.
         address: of the browser.
         agent: what it calls itself.
+        desk: of another machine that is to be asked; empty: the one that we speak to.
     """
 
     token: str = ""
     address: str = ""
     agent: str = ""
+    desk: str = ""
 
 
 class _Refusal(msgspec.Struct):
@@ -141,12 +144,13 @@ class DeskClient:
         """
         try:
             async with (
-                asyncio.timeout(within_s),
+                # the desk that asks another one has until then, and tells more
+                asyncio.timeout(within_s + (SLACK_S if place.desk else 0)),
                 self._connected().request(
                     method,
                     f"http://desk/v1/{name}",
                     data=io.BytesIO(body),  # sent in pieces: a text of a draft has megabytes
-                    headers=_headers(place),
+                    headers=_headers(place, within_s),
                     allow_redirects=False,
                 ) as response,
             ):
@@ -183,7 +187,7 @@ async def _whole(response: aiohttp.ClientResponse) -> bytes:
     return b"".join(pieces)
 
 
-def _headers(place: CallerPlace) -> Mapping[str, str]:
+def _headers(place: CallerPlace, within_s: float) -> Mapping[str, str]:
     headers = {"Content-Type": "application/json"}
     if place.token:
         headers["Authorization"] = f"Bearer {place.token}"
@@ -191,6 +195,8 @@ def _headers(place: CallerPlace) -> Mapping[str, str]:
         headers["X-Client-Address"] = place.address
     if place.agent:
         headers["X-Client-Agent"] = place.agent[:MAX_AGENT]
+    if place.desk:
+        headers |= {"X-Desk": place.desk, "X-Within": f"{within_s:.3f}"}
     return headers
 
 

@@ -66,11 +66,13 @@ class Viewer(msgspec.Struct, frozen=True):
         language: theirs.
         zone: of their clock.
         form_token: makes the token of a form of theirs.
+        desk: tells which other machine the page is about; empty: none.
     """
 
     language: Language = Language(ENGLISH)
     zone: ZoneInfo = UTC
     form_token: Callable[[], str] = str
+    desk: Callable[[], str] = str
 
 
 VIEWER: Final[ContextVar[Viewer]] = ContextVar("viewer", default=Viewer())  # noqa: B039 - frozen

@@ -97,6 +97,7 @@ class ShownEvents(msgspec.Struct, frozen=True, kw_only=True):
 class ShownContested(msgspec.Struct, frozen=True, kw_only=True):
     """A campaign of which people say both."""
 
+    desk: str = ""
     campaign: int
     complainers: int
     pardoners: int
@@ -109,6 +110,13 @@ class ShownNeeds(msgspec.Struct, frozen=True, kw_only=True):
     proposals: int = 0
     unended: int = 0
     paused: bool = False
+
+
+class ShownMachine(msgspec.Struct, frozen=True, kw_only=True):
+    """Another machine, and how its processes do."""
+
+    desk: str
+    status: ShownStatus
 
 
 class ShownOverview(msgspec.Struct, frozen=True, kw_only=True):
@@ -124,3 +132,4 @@ class ShownOverview(msgspec.Struct, frozen=True, kw_only=True):
     moves: dict[str, int] = {}
     needs: ShownNeeds
     missing: list[str] = []
+    others: list[ShownMachine] = []

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import logging
 import secrets
+from collections.abc import Sequence
 from typing import Final
 from urllib.parse import quote, urlsplit
 
@@ -16,21 +17,24 @@ from aiohttp import web
 
 from oborona.console.api_door import PREFIX as API
 from oborona.console.api_door import ApiDoor
+from oborona.console.browser_state import drop_cookie
 from oborona.console.client_address import ClientAddresses, ProxyWord
 from oborona.console.confirmation import NEEDS_PASSWORD, password_page
 from oborona.console.console_answer import static_answer
 from oborona.console.console_person import ConsolePerson
 from oborona.console.declaration import PageDeclaration
 from oborona.console.desk_client import DeskClient, DeskError
+from oborona.console.desk_visit import ConsoleParts
 from oborona.console.error_page import desk_error_page, error_page, not_yours
 from oborona.console.form_body import Form, FormError, read_form
 from oborona.console.form_token import FormTokens
 from oborona.console.language import UTC, VIEWER, Viewer, chosen_language, load_languages, zone_of
+from oborona.console.machines.machine_set import MachineSet
 from oborona.console.page_list import load_pages
 from oborona.console.route_table import RouteTable
 from oborona.console.static_files import PREFIX, StaticFiles
 from oborona.console.template_set import TemplateSet
-from oborona.console.visit import LANGUAGE, SESSION, ZONE, ConsoleParts, Visit, drop_cookie
+from oborona.console.visit import LANGUAGE, SESSION, ZONE, Visit
 from oborona.doors.web import HttpLimits, WebServer, busy_answer, read_body
 from oborona.telemetry.log import event
 
@@ -53,6 +57,7 @@ class ConsoleServer(WebServer):
         allowed: networks that may connect; empty: whoever can.
         remote_user: these proxies may say who is signed in, if the desk finds their secret right.
         node: name of this machine, where the desk tells none.
+        others: names of other machines that are asked, too.
         pseudo: a language for tests.
         max_connections: at once; those beyond are told to come again.
         limits: of a connection.
@@ -66,6 +71,7 @@ class ConsoleServer(WebServer):
         allowed: str = "",
         remote_user: bool = False,
         node: str = "",
+        others: Sequence[str] = (),
         pseudo: bool = False,
         max_connections: int = MAX_CONNECTIONS,
         limits: HttpLimits | None = None,
@@ -92,6 +98,7 @@ class ConsoleServer(WebServer):
             routes=RouteTable(pages),
             tokens=FormTokens(),
             node=node,
+            machines=MachineSet(desk, others) if others else None,
             languages=load_languages(pseudo=pseudo),
         )
 
@@ -181,7 +188,7 @@ class ConsoleServer(WebServer):
             visit.request.headers.get("Accept-Language", ""),
         )
         zone = zone_of(cookies.get(ZONE, "").strip('"')) or UTC
-        VIEWER.set(Viewer(language, zone, visit.form_token))
+        VIEWER.set(Viewer(language, zone, visit.form_token, lambda: visit.desk))
 
     async def _take_form(self, visit: Visit, declared: PageDeclaration) -> web.Response | None:
         """Read a form, or return the page of one that is not taken."""

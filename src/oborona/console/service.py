@@ -51,6 +51,7 @@ async def _serve(
         allowed=console.allowed,
         remote_user=bool(console.proxy_secret_file),
         node=settings.site.name,
+        others=tuple(console.other_desks),
     )
     await server.start(sock)
     beating = asyncio.create_task(beat_forever())

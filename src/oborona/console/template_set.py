@@ -58,6 +58,7 @@ class TemplateSet:
             "languages": LANGUAGES,
             "roles": ROLES,
             "form_token": lambda: VIEWER.get().form_token(),
+            "desk_of_page": lambda: VIEWER.get().desk(),
         }
         environment.globals["m"] = environment.get_template("macros.html").module
         self._environment = environment

@@ -81,9 +81,10 @@ def entity_url(name: str) -> str:
     return f"/entity/{_segment(name)}"
 
 
-def message_url(name: str) -> str:
+def message_url(name: str, desk: str = "") -> str:
     """Return the address of the page of a message or a refusal."""
-    return f"/message/{_segment(name)}"
+    url = f"/message/{_segment(name)}"
+    return f"{url}?{urlencode({'desk': desk}, errors='replace')}" if desk else url
 
 
 class TrackLinks:
@@ -105,9 +106,14 @@ class TrackLinks:
         url = track_url(narrowed(self._query, word(field, value)), **self._more)
         return url if self._leads(url) else ""
 
-    def message(self, name: str) -> str:
-        """Return the address of a message's page; empty = none."""
-        url = message_url(name)
+    def message(self, name: str, desk: str = "") -> str:
+        """Return the address of a message's page; empty = none.
+
+        Args:
+            name: of the message.
+            desk: of the other machine that has it; empty: the home machine, or it is sought.
+        """
+        url = message_url(name, desk)
         return url if self._leads(url) else ""
 
     def entity(self, name: str) -> str:

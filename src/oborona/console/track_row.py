@@ -65,6 +65,7 @@ class TrackedMessage(msgspec.Struct, frozen=True, kw_only=True):
     door: str = ""
     said: list[TrackedWord] = []
     moves: list[TrackedMove] = []
+    desk: str = ""
 
 
 class TrackedMail(msgspec.Struct, frozen=True, kw_only=True):

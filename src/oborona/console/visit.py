@@ -2,61 +2,34 @@
 
 from __future__ import annotations
 
-import re
 import secrets
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Final, TypeVar, cast, overload
+from typing import Final, TypeVar, cast
 from urllib.parse import urlencode
 
-import msgspec
 from aiohttp import web
 
 from oborona.console import console_answer
+from oborona.console.browser_state import keep_cookie
 from oborona.console.client_address import ProxyWord
 from oborona.console.console_person import ConsolePerson
 from oborona.console.declaration import PageDeclaration
-from oborona.console.desk_client import ASK_S, AWAY, SLOW, CallerPlace, DeskClient, DeskError
-from oborona.console.form_body import Form
-from oborona.console.form_token import FormTokens
-from oborona.console.language import Language
-from oborona.console.route_table import RouteTable
-from oborona.console.template_set import TemplateSet
+from oborona.console.desk_client import AWAY, SLOW, CallerPlace
+from oborona.console.desk_visit import ConsoleParts, DeskVisit
 
 SESSION: Final = "__Host-oborona"
 DEVICE: Final = "__Host-oborona-device"
 GUEST: Final = "__Host-oborona-guest"  # whose forms they are before anybody is signed in
 LANGUAGE: Final = "__Host-oborona-language"
+MACHINE: Final = "desk"  # of an address or form: whose the thing is
 ZONE: Final = "oborona-zone"  # written by static/keys.js
 PART_AWAY: Final = frozenset({403, 404, 500, 502, AWAY, SLOW})
-_OWN_PATH: Final = re.compile(r"/(?![/\\])[!-~]*\Z")
 YEAR_S: Final = 365 * 86400
 
 T = TypeVar("T")
 
 
-class ConsoleParts(msgspec.Struct, frozen=True, kw_only=True):
-    """What all requests share.
-
-    Args:
-        desk: answers.
-        templates: of pages.
-        pages: all there are.
-        routes: finds them.
-        tokens: of forms.
-        languages: by their codes.
-        node: name of this machine, where the desk tells none.
-    """
-
-    desk: DeskClient
-    templates: TemplateSet
-    pages: Sequence[PageDeclaration]
-    routes: RouteTable
-    tokens: FormTokens
-    languages: Mapping[str, Language]
-    node: str = ""
-
-
-class Visit:
+class Visit(DeskVisit):
     """A request that is being answered.
 
     Args:
@@ -74,14 +47,12 @@ class Visit:
         word: ProxyWord | None = None,
     ) -> None:
         self.request = request
-        self.console = console
         self.word = word
         self.token = request.cookies.get(SESSION, "")
-        self.place = CallerPlace(self.token, address, request.headers.get("User-Agent", ""))
+        agent = request.headers.get("User-Agent", "")
+        super().__init__(console, CallerPlace(self.token, address, agent))
         self.path = request.rel_url.raw_path
         self.parts: Mapping[str, str] = {}
-        self.form = Form()
-        self.person: ConsolePerson | None = None
         self.error_id = ""
         self._guest = request.cookies.get(GUEST, "")
         self._new_guest = False
@@ -152,54 +123,6 @@ class Visit:
         """Return a token for a form of the page that is being made."""
         return self.console.tokens.make(self.session_key)
 
-    # the desk
-
-    @overload
-    async def ask(self, call: str, asked: object = ..., *, within_s: float = ...) -> Any: ...
-
-    @overload
-    async def ask(self, call: str, asked: object, answer: type[T], within_s: float = ...) -> T: ...
-
-    async def ask(
-        self, call: str, asked: object = None, answer: Any = Any, within_s: float = ASK_S
-    ) -> Any:
-        """Make a call of the desk as this person, and return its answer.
-
-        Args:
-            call: its name.
-            asked: a struct, or a dictionary.
-            answer: type of the answer.
-            within_s: seconds that it may take.
-
-        Raises:
-            DeskError: it has no answer; who does not catch it gets the page that says so.
-        """
-        return await self.console.desk.call(
-            call, {} if asked is None else asked, self.place, answer, within_s
-        )
-
-    async def part(
-        self, call: str, asked: object, answer: type[T], within_s: float = ASK_S
-    ) -> T | None:
-        """Return the answer for one part of a page; None: its store is away or slow, or this person
-        may not see it, and the other parts are shown.
-
-        Args:
-            call: its name.
-            asked: a struct, or a dictionary.
-            answer: type of the answer.
-            within_s: seconds that it may take.
-
-        Raises:
-            DeskError: the session ended, or what is asked can't be.
-        """
-        try:
-            return await self.ask(call, asked, answer, within_s)
-        except DeskError as error:
-            if error.status not in PART_AWAY:
-                raise
-            return None
-
     # answers
 
     def render(self, template: str, status: int = 200, /, **values: object) -> web.Response:
@@ -231,27 +154,3 @@ class Visit:
     def signed_in(self) -> ConsolePerson:
         """Who is signed in: a page that is not public has somebody."""
         return cast("ConsolePerson", self.person)
-
-
-def keep_cookie(answer: web.Response, name: str, value: str, seconds: int | None = None) -> None:
-    """Give a browser a cookie that no script reads and no other site sends.
-
-    Args:
-        answer: with which it goes.
-        name: begins with __Host-.
-        value: of it.
-        seconds: how long it is kept; None = until the browser ends.
-    """
-    answer.set_cookie(
-        name, value, max_age=seconds, path="/", secure=True, httponly=True, samesite="Lax"
-    )
-
-
-def drop_cookie(answer: web.Response, name: str) -> None:
-    """Take a cookie away."""
-    keep_cookie(answer, name, "", 0)
-
-
-def own_path(path: str) -> str:
-    """Return a path of ours; of what is none, such as another site's, that of the first page."""
-    return path if _OWN_PATH.match(path) else "/"

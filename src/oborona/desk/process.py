@@ -1,4 +1,4 @@
-"""The desk's process: one event loop for its door, a few threads for calls."""
+"""The desk's process: one event loop for its doors, a few threads for calls."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import threading
 from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import uvloop
 
@@ -29,8 +29,13 @@ from oborona.desk.openapi import describe_calls
 from oborona.desk.senders.sender_desk import SenderDesk
 from oborona.desk.server import DeskServer
 from oborona.desk.sign_in import SignIn
+from oborona.desk.site import Site
+from oborona.doors.web import WebServer
 from oborona.heartbeat import beat_forever
 from oborona.telemetry.log import event
+
+if TYPE_CHECKING:
+    from oborona.desk.peers.machines import MachineTrust
 
 GRACE_S: Final = 5.0  # for calls that have begun when we are told to stop
 
@@ -41,12 +46,15 @@ def desk_process(source: SiteSource, settings: Settings, state: Path) -> BesideP
     """Return the desk as a process among the daemon's.
 
     Raises:
-        ConfigError: as of `ConsoleSettings.desk_path`.
+        ConfigError: as of `ConsoleSettings.desk_path` and `far_address`.
     """
     path = settings.console.desk_path(state)
+    far = settings.console.far_address
 
     def listen(listening: ExitStack) -> tuple[socket.socket, ...]:
         console = settings.console
+        if far is not None or console.desks:  # what is wrong with either stops the start
+            open_trust(Site(source, lambda _text: None)).check()
         opened = sockets.listen(
             UnixAddress(str(path)),
             owner=console.socket_owner,
@@ -54,22 +62,28 @@ def desk_process(source: SiteSource, settings: Settings, state: Path) -> BesideP
             mode=console.mode,
         )
         listening.callback(sockets.close_and_unlink, opened)
-        return (opened,)
+        if far is None:
+            return (opened,)
+        port = sockets.listen(far)
+        listening.callback(sockets.close_and_unlink, port)
+        return (opened, port)
 
     def run(opened: tuple[socket.socket, ...], ready: Callable[[], None]) -> int:
         with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-            runner.run(serve_desk(source, opened[0], ready))
+            runner.run(serve_desk(source, opened, ready))
         return os.EX_OK
 
     return BesideProcess("desk", ProcessKind.DESK, listen, run)
 
 
-async def serve_desk(source: SiteSource, sock: socket.socket, ready: Callable[[], None]) -> None:
+async def serve_desk(
+    source: SiteSource, opened: tuple[socket.socket, ...], ready: Callable[[], None]
+) -> None:
     """Be the desk until SIGTERM.
 
     Args:
         source: of the site's settings.
-        sock: listens already.
+        opened: listen already: the socket file, and the port for other machines, if there is one.
         ready: called once it serves.
     """
     loop, stop = asyncio.get_running_loop(), asyncio.Event()
@@ -77,15 +91,16 @@ async def serve_desk(source: SiteSource, sock: socket.socket, ready: Callable[[]
         loop.add_signal_handler(number, stop.set)
     loop.add_signal_handler(signal.SIGHUP, lambda: None)  # it sees of itself what changes
     site = FollowedSite(source, lambda text: event(log, logging.WARNING, text))
-    server = desk_server(site)
-    await server.start(sock)
+    doors = desk_doors(site)
+    for door, sock in zip(doors, opened, strict=False):
+        await door.start(sock)
     heart = asyncio.create_task(beat_forever())
     postman = begin_digests(site)
     ready()
     await stop.wait()
     if postman is not None:
         postman.stop()
-    await server.drain(GRACE_S)
+    await asyncio.gather(*(door.drain(GRACE_S) for door in doors))
     heart.cancel()
     await asyncio.gather(heart, return_exceptions=True)
 
@@ -106,6 +121,39 @@ def begin_digests(site: FollowedSite) -> DigestPostman | None:
 
 def desk_server(site: FollowedSite) -> DeskServer:
     """Return the door of a site's desk, not started."""
+    return _desk_server(site, None)
+
+
+def desk_doors(site: FollowedSite) -> list[WebServer]:
+    """Return the doors of a site's desk, not started: the second one is for other machines, where
+    the settings name a port for it.
+
+    Raises:
+        ConfigError: another machine can't be trusted as the settings say.
+    """
+    console = site.loaded.settings.console
+    if not console.desks and not console.desk_listen:
+        return [desk_server(site)]
+    trust = open_trust(site)
+    server = _desk_server(site, trust)
+    door = trust.far_door(server.runner, server.threads)
+    return [server] if door is None else [server, door]
+
+
+def open_trust(site: Site) -> MachineTrust:
+    """Return who trusts whom among several machines.
+
+    Raises:
+        ConfigError: what the settings name can't be used.
+        StoreError: this desk's own key can't be read or made.
+    """
+    # one machine alone needs neither certificates nor what asks others
+    from oborona.desk.peers.machines import MachineTrust  # noqa: PLC0415
+
+    return MachineTrust(site)
+
+
+def _desk_server(site: FollowedSite, trust: MachineTrust | None) -> DeskServer:
     sign_in, runner = SignIn(site), CallRunner(site)
     return DeskServer(
         runner,
@@ -117,4 +165,5 @@ def desk_server(site: FollowedSite) -> DeskServer:
             **SenderDesk(site, runner).open_calls,
         },
         description=describe_calls(CALLS),
+        relay=None if trust is None else trust.relay(),
     )

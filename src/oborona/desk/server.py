@@ -5,44 +5,31 @@
 
     Authorization: Bearer TOKEN     whose call it is; pages show the token of a session
     X-Client-Address, X-Client-Agent  of who asked the program that asks us
+    X-Desk, X-Within                the other desk that is to be asked, and for how many seconds
 
-Calls run on a few threads of their own, none of which mail waits for.  An ask that is not done in
-time is answered with 503 and goes on to its end; where all threads are taken by such, the next is
-told to come again.  Errors are {"error": "..."}; of a fault of ours the log has more.
+Calls run on a few threads of their own (`call_threads`); what another desk is asked takes none.
+Errors are {"error": "..."}; of a fault of ours the log has more.
 """
 
 from __future__ import annotations
 
-import asyncio
 import logging
 from collections import Counter
 from collections.abc import Callable, Mapping
-from concurrent.futures import ThreadPoolExecutor
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from aiohttp import web
 
-from oborona.desk.call import Call, CallError
+from oborona.desk.call import Call
 from oborona.desk.call_runner import CallRunner
+from oborona.desk.call_threads import ACT_S, ASK_S, CallThreads, json_octets
 from oborona.desk.open_call import OpenCall, SignInNeededError
-from oborona.doors.web import (
-    JSON,
-    SERVER,
-    HttpLimits,
-    WebServer,
-    bearer_token,
-    error_answer,
-    json_answer,
-    read_body,
-)
-from oborona.errors import OboronaError, StoreError
+from oborona.doors.web import HttpLimits, WebServer, bearer_token, error_answer, read_body
 from oborona.people.caller import Caller
-from oborona.telemetry.log import event
 
-THREADS: Final = 4
-WAITING: Final = 32  # calls that may wait for a thread
-ASK_S: Final = 10.0  # asks keep shorter times of their own, and say how far they came
-ACT_S: Final = 120.0
+if TYPE_CHECKING:
+    from oborona.desk.peers.relay import DeskRelay
+
 MAX_BODY: Final = 32 * 1024 * 1024  # a message that is uploaded, as base64
 CONNECTIONS: Final = 100
 PREFIX: Final = "/v1/"
@@ -61,6 +48,7 @@ class DeskServer(WebServer):
         open_calls: name → a call that needs no right.
         description: of the API, in JSON.
         limits: of a connection.
+        relay: to desks of other machines; None = there are none.
     """
 
     def __init__(
@@ -72,8 +60,9 @@ class DeskServer(WebServer):
         open_calls: Mapping[str, OpenCall],
         description: bytes,
         limits: HttpLimits = HttpLimits(),  # noqa: B008 - frozen
+        relay: DeskRelay | None = None,
     ) -> None:
-        self.counted = Counter[str]()
+        self.threads = CallThreads()
         super().__init__(
             limits=limits,
             tokens=None,
@@ -81,13 +70,17 @@ class DeskServer(WebServer):
             log=log,
             note=self._count,
         )
-        self._runner = runner
+        self.runner = runner
         self._caller_of = caller_of
         self._calls = calls
         self._open_calls = open_calls
         self._description = description
-        self._threads = ThreadPoolExecutor(THREADS, thread_name_prefix="call")
-        self._waiting = 0
+        self._relay = relay
+
+    @property
+    def counted(self) -> Counter[str]:
+        """What came to nothing, by a word."""
+        return self.threads.counted
 
     def _count(self, word: str) -> None:
         self.counted[word] += 1
@@ -95,14 +88,16 @@ class DeskServer(WebServer):
     async def drain(self, grace_s: float) -> None:
         """Accept no more, and wait for calls that have begun."""
         await super().drain(grace_s)
-        self._threads.shutdown(wait=False, cancel_futures=True)
+        self.threads.shut()
+        if self._relay is not None:
+            await self._relay.close()
 
     async def _handle(self, request: web.BaseRequest) -> web.StreamResponse:
         path = request.path
         if path == DESCRIPTION:
             if request.method != "GET":
                 return error_answer(405, "GET", Allow="GET")
-            return _json(200, self._description)
+            return json_octets(200, self._description)
         name = path.removeprefix(PREFIX)
         if not path.startswith(PREFIX) or (
             name not in self._calls and name not in self._open_calls
@@ -117,68 +112,48 @@ class DeskServer(WebServer):
         agent = _header(request, "X-Client-Agent")
         token = bearer_token(request)
         if (open_call := self._open_calls.get(name)) is not None:
-            return await self._on_thread(
-                name,
-                ACT_S,
-                lambda: _answer(name, lambda: open_call.run(body, token, place, agent)),
+            return await self.threads.run(
+                name, ACT_S, lambda: open_call.run(body, token, place, agent)
             )
         call = self._calls[name]
 
-        def run() -> bytes:
-            caller = self._caller_of(token, place, agent) if token else None
-            if caller is None:
+        def caller() -> Caller:
+            found = self._caller_of(token, place, agent) if token else None
+            if found is None:
                 raise SignInNeededError("sign in")
-            return self._runner.run(call, caller, body)
+            return found
 
         within_s = ACT_S if call.acts else ASK_S
-        return await self._on_thread(name, within_s, lambda: _answer(name, run))
+        desk = _header(request, "X-Desk")
+        if not desk:
+            return await self.threads.run(
+                name, within_s, lambda: self.runner.run(call, caller(), body)
+            )
+        if self._relay is None or not self._relay.knows(desk):
+            return error_answer(404, "there is no desk of that name")
+        callers = list[Caller]()
 
-    async def _on_thread(
-        self, name: str, within_s: float, run: Callable[[], web.Response]
-    ) -> web.Response:
-        if self._waiting >= THREADS + WAITING:
-            self._count("busy")
-            return error_answer(503, "too much at once, come again", **{"Retry-After": "1"})
-        self._waiting += 1
-        begun = asyncio.get_running_loop().run_in_executor(self._threads, run)
-        begun.add_done_callback(self._ended)
-        try:
-            async with asyncio.timeout(within_s):
-                return await asyncio.shield(begun)
-        except TimeoutError:
-            self._count("slow")
-            event(log, logging.WARNING, "a call is slow", call=name, over_s=within_s)
-            return error_answer(503, f"{name} took more than {within_s:g} seconds")
+        def look() -> bytes:
+            callers.append(caller())
+            return b"{}"
 
-    def _ended(self, begun: asyncio.Future[web.Response]) -> None:
-        self._waiting -= 1
-        if not begun.cancelled():
-            begun.exception()  # taken: who waited no more has no use for it
-
-
-def _answer(name: str, run: Callable[[], bytes]) -> web.Response:
-    """Return what a call comes to."""
-    try:
-        return _json(200, run())
-    except CallError as error:
-        told: dict[str, str | float] = {"error": str(error)}
-        if error.needs:
-            told["needs"] = error.needs
-        if error.wait_s:
-            told["wait_s"] = round(error.wait_s, 1)
-        return json_answer(error.status, told)
-    except StoreError as error:
-        event(log, logging.WARNING, "a call failed", call=name, error=error)
-        return error_answer(503, str(error))
-    except OboronaError as error:
-        return error_answer(422, str(error))
-
-
-def _json(status: int, body: bytes) -> web.Response:
-    return web.Response(status=status, body=body, headers={"Content-Type": JSON, "Server": SERVER})
+        refused = await self.threads.run(name, within_s, look)
+        if not callers:
+            return refused
+        within_s = min(within_s, _seconds(_header(request, "X-Within"), within_s))
+        return await self._relay.ask(desk, name, body, callers[0], within_s)
 
 
 def _header(request: web.BaseRequest, name: str) -> str:
     """Return a header as text of at most 200 letters."""
     text = request.headers.get(name, "")[:200]
     return text.encode("utf-8", "backslashreplace").decode()
+
+
+def _seconds(text: str, usual: float) -> float:
+    """Return a time that somebody has, or the usual one."""
+    try:
+        seconds = float(text)
+    except ValueError:
+        return usual
+    return seconds if seconds > 0 else usual  # not of what is no number

@@ -15,6 +15,7 @@ import asyncio
 import errno
 import logging
 import socket
+import ssl
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable
@@ -28,6 +29,7 @@ from oborona.reputation.networks import networks
 EXHAUSTED_S: Final = 1.0
 IDLE_CHECKS: Final = 4  # times per idle limit that connections are looked at
 YIELD_S: Final = 0.05  # others' time to take a connection before a full worker turns it away
+HANDSHAKE_S: Final = 5.0  # for TLS
 TURNED_AT_ONCE: Final = 64  # of those who wait, after each such time
 
 _EXHAUSTED = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM})
@@ -64,6 +66,7 @@ class Acceptor(ABC):
             connections, "foreign" where it may have none.
         allowed: networks whose clients may connect, with spaces between; empty: all. Who opens a
             socket file always may.
+        tls: speaks it from the start; None: nobody does.
     """
 
     def __init__(
@@ -76,7 +79,9 @@ class Acceptor(ABC):
         busy: BusyWords | None = None,
         note: Callable[[str], None] = lambda _outcome: None,
         allowed: str = "",
+        tls: ssl.SSLContext | None = None,
     ) -> None:
+        self._tls = tls
         self._allowed = networks(allowed) if allowed else None
         self._idle_s = idle_s
         self._max_sessions = max_sessions
@@ -246,7 +251,10 @@ class Acceptor(ABC):
     async def _admit(self, connection: AcceptedConnection, peer: socket.socket) -> None:
         try:
             await self._loop.connect_accepted_socket(
-                lambda: cast("asyncio.Protocol", connection), peer
+                lambda: cast("asyncio.Protocol", connection),
+                peer,
+                ssl=self._tls,
+                ssl_handshake_timeout=None if self._tls is None else HANDSHAKE_S,
             )
         except OSError as error:
             self._log.warning("connection lost on arrival: %s", error)

@@ -5,7 +5,8 @@ Heads have limits in bytes and fields, and must be whole within the idle time, h
 drip; bodies are read within a time and to a limit, compressed ones are refused; an answer that
 nobody reads ends its connection.  A handler goes on when its client is gone: what it has begun is
 done to the end. Answers are JSON, errors {"error": "..."}; a fault of ours is a 500 without any
-detail, which the log has.  Without TLS: for this machine, or a proxy on it.
+detail, which the log has.  Without TLS, but for desks of other machines: for this machine, or a
+proxy on it.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import socket
+import ssl
 from abc import abstractmethod
 from collections.abc import Callable
 from typing import Final, cast
@@ -71,6 +73,7 @@ class WebServer(Acceptor):
         busy: returns what those beyond are told; None: they wait.
         note: counts requests that came to nothing, under a word.
         allowed: networks whose clients may connect; empty: all.
+        tls: speaks it from the start; None: nobody does.
     """
 
     def __init__(
@@ -84,6 +87,7 @@ class WebServer(Acceptor):
         max_per_client: int = 0,
         busy: BusyWords | None = None,
         allowed: str = "",
+        tls: ssl.SSLContext | None = None,
     ) -> None:
         super().__init__(
             idle_s=limits.idle_s,
@@ -93,6 +97,7 @@ class WebServer(Acceptor):
             busy=busy,
             note=note,
             allowed=allowed,
+            tls=tls,
         )
         self.limits = limits
         self._tokens = tokens

@@ -7,6 +7,7 @@ from typing import Final
 
 from aiohttp import web
 
+from oborona.console.browser_state import drop_cookie, keep_cookie, own_path
 from oborona.console.console_person import SignedIn, SignInWays
 from oborona.console.declaration import page
 from oborona.console.desk_client import DeskError
@@ -20,9 +21,6 @@ from oborona.console.visit import (
     SESSION,
     YEAR_S,
     Visit,
-    drop_cookie,
-    keep_cookie,
-    own_path,
 )
 
 CODE: Final = "code"

@@ -9,6 +9,7 @@ from urllib.parse import urlencode
 import msgspec
 from aiohttp import web
 
+from oborona.call_places import is_for_others
 from oborona.console.act_form import ActPlan, carry_out
 from oborona.console.declaration import page
 from oborona.console.desk_client import DeskError
@@ -53,15 +54,27 @@ class AuditAct(msgspec.Struct, frozen=True, kw_only=True):
     outcome: str
     message: str
     undo: str
+    desk: str = ""
 
 
 class AuditPage(msgspec.Struct, frozen=True, kw_only=True):
-    """Some of them, the newest first."""
+    """Some of them, the newest first; of several machines, `undoable_at` is by machine."""
 
     acts: list[AuditAct]
     undoable: list[int]
     more: bool
     own: bool
+    undoable_at: dict[str, list[int]] = {}
+    next: str = ""
+
+    def may_undo(self, act: AuditAct) -> bool:
+        """Return whether an act can be taken back by who looks; on another machine by calls that
+        are made there.
+        """
+        if act.number not in self.undoable_at.get(act.desk, self.undoable):
+            return False
+        undo = undo_of(act)
+        return undo is not None and (not act.desk or is_for_others(undo.call))
 
 
 class AuditChain(msgspec.Struct, frozen=True, kw_only=True):
@@ -105,7 +118,7 @@ async def show_audit(visit: Visit) -> web.Response:
     if saved == "csv":
         heads = AuditAct.__struct_fields__
         return visit.csv("audit", heads, map(msgspec.structs.astuple, found.acts))
-    older = visit.url(before=str(found.acts[-1].number)) if found.more else ""
+    following = found.next or (str(found.acts[-1].number) if found.more and found.acts else "")
     return visit.render(
         "audit/list.html",
         status,
@@ -113,7 +126,7 @@ async def show_audit(visit: Visit) -> web.Response:
         filters={name: visit.query(name) for name in FILTERS},
         looks=asked["looks"],
         unended=asked["open"],
-        older=older,
+        older=visit.url(before=following) if following and found.acts else "",
         told=told,
         outcomes=OUTCOMES,
         ways=WAYS,
@@ -151,22 +164,34 @@ async def undo_act(visit: Visit) -> web.Response:
     number = visit.form.one("number")
     if not number.isascii() or not number.isdecimal() or len(number) > 15:
         return error_page(visit, 404)
-    asked = {"before": int(number) + 1, "most": 1}
+    visit.choose_home()
+    before = int(number) + 1
+    asked = {"before": f"{visit.desk}:{before}" if visit.several else before, "most": 1}
     found = await visit.ask("audit.find", asked, AuditPage)
-    if int(number) not in found.undoable or found.acts[0].number != int(number):
+    if not found.acts or found.acts[0].number != int(number) or not found.may_undo(found.acts[0]):
         return error_page(visit, 404)
-    try:
-        undo = msgspec.json.decode(found.acts[0].undo, type=TakenBack)
-    except (msgspec.DecodeError, UnicodeDecodeError):
-        return error_page(visit, 404)
+    undo = undo_of(found.acts[0])
+    assert undo is not None
     title = _("Take back: %(act)s") % {"act": found.acts[0].act}
     plan = ActPlan(call=undo.call, order=undo.asked, title=title, back="/audit")
     return await carry_out(visit, plan)
 
 
+def undo_of(act: AuditAct) -> TakenBack | None:
+    """Return the call that takes an act back; None: there is none, or somebody changed it."""
+    try:
+        return msgspec.json.decode(act.undo, type=TakenBack)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return None
+
+
 def _asked(visit: Visit, most: int) -> Mapping[str, object]:
     before = visit.query("before")
-    number = int(before) if before.isascii() and before.isdecimal() and len(before) < 16 else None
+    number: int | str | None = (
+        int(before) if before.isascii() and before.isdecimal() and len(before) < 16 else None
+    )
+    if visit.several:
+        number = before
     return {
         **{name: visit.query(name) for name in FILTERS},
         "looks": visit.query("looks") == "1",

@@ -50,7 +50,9 @@ async def show_queue(visit: Visit) -> web.Response:
         DeskError: the desk does not answer.
     """
     settled, after = visit.query("settled") == "1", read_number(visit.query("after"), 1_000)
-    asked = {"settled": settled, "after": after, "most": AT_ONCE}
+    asked: dict[str, object] = {"settled": settled, "after": after, "most": AT_ONCE}
+    if visit.several:
+        asked["after"] = visit.query("after")
     try:
         found = await visit.ask("campaigns.list", asked, dict[str, Any])
     except DeskError as error:
@@ -62,19 +64,19 @@ async def show_queue(visit: Visit) -> web.Response:
             appeals=await waiting_appeals(visit),
             reason_names=reason_names,
         )
-    rows = found["campaigns"]
+    rows = [{"desk": "", **row} for row in found["campaigns"]]
     if visit.query("as") == "json":
         return visit.json("queue", rows)
     if visit.query("as") == "csv":
         heads = ["id", "why", "copies", "complaints", "complaint_weight", "pardons",
                  "pardon_weight", "traps", "locked_by"]  # fmt: skip
         return visit.csv("queue", heads, map(_columns, rows))
-    more = found["more"]
+    following = found.get("next", str(after + AT_ONCE) if found["more"] else "")
     return visit.render(
         "campaigns/queue.html",
         rows=rows,
         settled=settled,
-        older=visit.url(after=str(after + AT_ONCE)) if more else "",
+        older=visit.url(after=following) if following else "",
         why=WHY,
         verdicts=VERDICTS,
         appeals=await waiting_appeals(visit),
@@ -90,16 +92,16 @@ async def show_next_case(visit: Visit) -> web.Response:
         DeskError: the desk does not answer.
     """
     found = await visit.ask("campaigns.list", {"most": AT_ONCE}, dict[str, Any])
-    left = read_number(visit.query("after"), 1 << 62)
+    left, whose = read_number(visit.query("after"), 1 << 62), visit.query("of")
     free = [
-        row["summary"]["id"]
+        (row["summary"]["id"], row.get("desk", ""))
         for row in found["campaigns"]
         if row["lock"] is None or row["lock"]["by"] == visit.signed_in.name
     ]
-    if left in free:  # the one behind it, and from the last to the first
-        place = free.index(left)
+    if (left, whose) in free:  # the one behind it, and from the last to the first
+        place = free.index((left, whose))
         free = free[place + 1 :] + free[:place]
-    return visit.go(f"/case/{free[0]}" if free else "/queue")
+    return visit.go(visit.at(f"/case/{free[0][0]}", free[0][1]) if free else "/queue")
 
 
 @page("GET", "/case/{id}", Right.TRACK)
@@ -192,7 +194,7 @@ async def _at_once(
         if error.status not in {403, 409, 422}:
             raise
         return await _case_page(visit, error.text)
-    return visit.go(f"/case/{ident}")
+    return visit.go(visit.at(f"/case/{ident}"))
 
 
 def case_number(visit: Visit) -> int:

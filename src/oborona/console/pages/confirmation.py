@@ -6,13 +6,14 @@ from typing import Final
 
 from aiohttp import web
 
+from oborona.console.browser_state import drop_cookie, own_path
 from oborona.console.confirmation import MAX_KEPT, kept_fields, password_page
 from oborona.console.declaration import page
 from oborona.console.desk_client import DeskError
 from oborona.console.error_page import error_page, not_yours
 from oborona.console.form_body import Form
 from oborona.console.language import gettext as _
-from oborona.console.visit import SESSION, Visit, drop_cookie, own_path
+from oborona.console.visit import SESSION, Visit
 
 CONFIRM_S: Final = 20.0  # a password costs time, and the desk tries two at once
 _FORM_BYTES: Final = 4 * MAX_KEPT

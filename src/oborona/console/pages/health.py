@@ -98,6 +98,7 @@ async def show_health(visit: Visit) -> web.Response:
     Raises:
         DeskError: the desk does not answer.
     """
+    visit.choose_home()
     status = await visit.part("status.read", {}, ShownStatus)
     names = await visit.part("doctor.checks", {}, NamesOfChecks)
     if status is None and names is None:

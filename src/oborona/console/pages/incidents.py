@@ -66,13 +66,14 @@ class ShownIncident(msgspec.Struct, frozen=True, kw_only=True):
     verdict_by: str = ""
     note: str = ""
     actions: list[IncidentAct] = []
+    desk: str = ""
 
 
 class ShownIncidents(msgspec.Struct, frozen=True, kw_only=True):
     """Some, the latest first."""
 
     incidents: list[ShownIncident]
-    next: int | None = None
+    next: int | str | None = None
 
 
 @page("GET", "/incidents", Right.ACCOUNT_SEE, menu=marked("Incidents"), order=92, whole=True)
@@ -86,7 +87,9 @@ async def show_incidents(visit: Visit) -> web.Response:
     asked: dict[str, object] = {"open": not every}
     if account:
         asked["account"] = account
-    if 0 < len(visit.query("before")) <= DIGITS and visit.query("before").isdecimal():
+    if visit.several:
+        asked["before"] = visit.query("before")
+    elif 0 < len(visit.query("before")) <= DIGITS and visit.query("before").isdecimal():
         asked["before"] = max(int(visit.query("before")), 1)
     found = await visit.part("incident.list", asked, ShownIncidents)
     if found is not None and visit.query("as") == "json":

@@ -38,7 +38,9 @@ async def show_moves(visit: Visit) -> web.Response:
     asked: dict[str, object] = {"most": AT_ONCE}
     if state in STATES:
         asked["state"] = state
-    if before.isdecimal() and len(before) < 18:
+    if visit.several:
+        asked["before"] = before
+    elif before.isdecimal() and len(before) < 18:
         asked["before"] = int(before)
     if visit.query("message"):
         asked["message"] = visit.query("message")
@@ -51,7 +53,7 @@ async def show_moves(visit: Visit) -> web.Response:
         if error.status not in {422, 500, 503}:
             raise
         told = error.text
-    rows = found["moves"] if found is not None else []
+    rows = [{"desk": "", **row} for row in found["moves"]] if found is not None else []
     if visit.query("as") == "json":
         return visit.json("moves", rows)
     if visit.query("as") == "csv":
@@ -68,7 +70,7 @@ async def show_moves(visit: Visit) -> web.Response:
         states=STATES,
         state=state,
         sinces=[(str(now - hours * 3600), _("%(hours)s h") % {"hours": hours}) for hours in HOURS],
-        older=visit.url(before=str(following)) if following is not None else "",
+        older=visit.url(before=str(following)) if following else "",
         may_one=Right.MOVE_ONE in rights or Right.MOVE in rights,
         may_many=Right.MOVE in rights,
         may_all=Right.MOVE_ALL in rights,

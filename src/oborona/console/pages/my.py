@@ -47,6 +47,7 @@ class KeptMessage(msgspec.Struct, frozen=True, kw_only=True):
     because: str
     author: str = ""
     where: str = ""
+    desk: str = ""
 
 
 class KeptMail(msgspec.Struct, frozen=True, kw_only=True):
@@ -93,6 +94,7 @@ class ReaderWord(msgspec.Struct, frozen=True, kw_only=True):
     subject: str = ""
     moved: str = ""
     moves: list[int] = []
+    desk: str = ""
 
 
 class ReaderWords(msgspec.Struct, frozen=True, kw_only=True):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 from typing import Any, Final
+from urllib.parse import urlencode
 
 import msgspec
 from aiohttp import web
@@ -12,7 +13,7 @@ from oborona.console.bar_chart import BarChart, bar_chart
 from oborona.console.declaration import page
 from oborona.console.language import VIEWER, marked
 from oborona.console.language import gettext as _
-from oborona.console.overview_answer import ShownOverview, StatusPolicy
+from oborona.console.overview_answer import ShownOverview, ShownStatus, StatusPolicy
 from oborona.console.visit import Visit
 from oborona.people.rights import Right
 
@@ -131,7 +132,27 @@ def lights(found: ShownOverview) -> list[Light]:
             _("paused") if found.needs.paused else _("%(n)s today") % {"n": found.moves.get("moved", 0)},
             "/moves",
         ),
+        *(machine_light(one.desk, one.status, status.policy.version) for one in found.others),
     ]  # fmt: skip
+
+
+def machine_light(name: str, status: ShownStatus, version: str) -> Light:
+    """Return how another machine does as a whole.
+
+    Args:
+        name: of it.
+        status: of its processes.
+        version: of the policy on the home machine.
+    """
+    away = [one.name for one in status.processes if one.wanted and not one.here]
+    theirs = status.policy.version
+    if away:
+        state, text = "bad", _("away: %(names)s") % {"names": ", ".join(away)}
+    elif theirs != version:
+        state, text = "warn", _("another policy: %(version)s") % {"version": theirs[:8] or "?"}
+    else:
+        state, text = "good", _("%(version)s, as here") % {"version": theirs[:8]}
+    return Light(name, state, text, f"/health?{urlencode({'desk': name}, errors='replace')}")
 
 
 def _policy_light(policy: StatusPolicy) -> Light:

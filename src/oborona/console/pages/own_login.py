@@ -8,12 +8,13 @@ from typing import Final
 import msgspec
 from aiohttp import web
 
+from oborona.console.browser_state import drop_cookie
 from oborona.console.confirmation import NEEDS_PASSWORD
 from oborona.console.declaration import page
 from oborona.console.desk_client import DeskError
 from oborona.console.language import gettext as _
 from oborona.console.pages.account import LEAST_PASSWORD, LOGIN_S, password_fault
-from oborona.console.visit import SESSION, Visit, drop_cookie
+from oborona.console.visit import SESSION, Visit
 
 # what we ask people to put into their app is a code's secret, and nothing that leads elsewhere
 _STEP_URI: Final = re.compile(r"otpauth://totp/[!-~]{1,1000}\Z")

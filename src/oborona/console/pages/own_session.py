@@ -7,10 +7,11 @@ from typing import Final
 import msgspec
 from aiohttp import web
 
+from oborona.console.browser_state import drop_cookie, keep_cookie
 from oborona.console.declaration import page
 from oborona.console.language import VIEWER, marked, zone_of
 from oborona.console.language import gettext as _
-from oborona.console.visit import YEAR_S, ZONE, Visit, drop_cookie, keep_cookie
+from oborona.console.visit import YEAR_S, ZONE, Visit
 
 OUTCOMES: Final = {
     "done": marked("signed in"),

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from aiohttp import web
 
+from oborona.console.browser_state import drop_cookie, keep_cookie, own_path
 from oborona.console.console_person import ProviderDeparture, SignedIn
 from oborona.console.declaration import page
 from oborona.console.desk_client import DeskError
 from oborona.console.language import gettext as _
 from oborona.console.pages.account import LOGIN_S, begin_session, sign_in_form
-from oborona.console.visit import DEVICE, Visit, drop_cookie, keep_cookie, own_path
+from oborona.console.visit import DEVICE, Visit
 
 ATTEMPT = "__Host-oborona-attempt"
 ATTEMPT_S = 600

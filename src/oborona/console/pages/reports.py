@@ -43,7 +43,9 @@ async def show_reports(visit: Visit) -> web.Response:
         asked["what"] = what
     if believed in {"yes", "no"}:
         asked["counts"] = believed == "yes"
-    if before.isdecimal() and len(before) < 18:
+    if visit.several:
+        asked["before"] = before
+    elif before.isdecimal() and len(before) < 18:
         asked["before"] = int(before)
     found, told = None, ""
     try:
@@ -52,7 +54,7 @@ async def show_reports(visit: Visit) -> web.Response:
         if error.status not in {422, 500, 503}:
             raise
         told = error.text
-    rows = found["events"] if found is not None else []
+    rows = [{"desk": "", **row} for row in found["events"]] if found is not None else []
     if visit.query("as") == "json":
         return visit.json("reports", rows)
     if visit.query("as") == "csv":
@@ -68,7 +70,7 @@ async def show_reports(visit: Visit) -> web.Response:
         rule=rule,
         person=person,
         believed=believed,
-        older=visit.url(before=str(following)) if following is not None else "",
+        older=visit.url(before=str(following)) if following else "",
     )
 
 
@@ -107,7 +109,7 @@ async def show_reporter(visit: Visit) -> web.Response:
         name=visit.parts["name"],
         person=found["person"],
         today=found["thresholds"],
-        rows=found["events"],
+        rows=[{"desk": "", **row} for row in found["events"]],
         kinds=KINDS,
         standings=STANDINGS,
         may=Right.TEACH in visit.signed_in.rights,

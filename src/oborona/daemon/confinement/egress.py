@@ -48,6 +48,9 @@ def egress_networks(settings: Settings, resolvers: Iterable[ResolverAddress]) ->
     if settings.console.enabled:
         hosts.add(urlsplit(settings.console.oidc_issuer).hostname or "localhost")
         hosts.add(settings.console.imap_server.host if settings.console.imap else "localhost")
+        hosts |= {address.host for address in settings.console.other_desks.values()}
+        if settings.console.desk_listen and not parse_address(settings.console.desk_listen).local:
+            hosts |= set(settings.console.desk_allowed.split() or (ANY,))
     for listener in open_listeners(settings):
         if not listener.address.local:
             hosts |= set(listener.allowed.split() or (ANY,))

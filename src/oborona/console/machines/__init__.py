@@ -1,0 +1,1 @@
+"""Several machines on one page: who is asked, and what their answers become."""

@@ -1,0 +1,1 @@
+"""Desks of several machines that trust each other."""
