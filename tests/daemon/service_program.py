@@ -23,6 +23,7 @@ from oborona.telemetry import log
 
 Ready = Callable[[], None]
 HUNG_S = 2.5
+visitors = socket.create_server(("127.0.0.1", 0))  # of jobs that rest
 events = os.open(sys.argv[1], os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
 
 
@@ -96,6 +97,21 @@ def late(name: str, ready: Ready) -> int:
     return serve(name, ready)
 
 
+def rest(name: str, ready: Ready) -> int:
+    """Serve who has connected, if anybody has, and end."""
+    handle(name)
+    if name == "early":
+        return 0
+    ready()
+    visitors.settimeout(0.2)
+    try:
+        visitors.accept()[0].close()
+        say(name, "served")
+    except TimeoutError:
+        say(name, "idle")
+    return 0
+
+
 def crash(_: str, ready: Ready) -> int:
     ready()
     return 3
@@ -158,11 +174,13 @@ def job(argument: str, listening: socket.socket) -> ProcessJob:
         reload_signal=reload_signal,
         hung_s=HUNG_S if "heart" in options else math.inf,
         vital="beside" not in options,
+        wakes_on=(visitors,) if kind == "rest" else (),
     )
 
 
 def main() -> int:
     log.set_up()
+    Path(sys.argv[1] + ".port").write_text(str(visitors.getsockname()[1]))
     with socket.create_server(("127.0.0.1", 0)) as listening:
         # another service's socket comes with a job of its own, so that the others are known not to
         # need it

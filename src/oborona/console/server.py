@@ -48,6 +48,7 @@ class ConsoleServer(WebServer):
 
     Args:
         desk: answers.
+        tokens: of forms; None = new ones.
         proxies: networks of proxies that say whose browser asks, with spaces between; whoever
             reaches us by a socket file is one.
         allowed: networks that may connect; empty: whoever can.
@@ -62,6 +63,7 @@ class ConsoleServer(WebServer):
         self,
         desk: DeskClient,
         *,
+        tokens: FormTokens | None = None,
         proxies: str = "",
         allowed: str = "",
         remote_user: bool = False,
@@ -90,7 +92,7 @@ class ConsoleServer(WebServer):
             templates=TemplateSet(self._static),
             pages=pages,
             routes=RouteTable(pages),
-            tokens=FormTokens(),
+            tokens=tokens or FormTokens(),
             node=node,
             languages=load_languages(pseudo=pseudo),
         )

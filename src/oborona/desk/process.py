@@ -28,6 +28,7 @@ from oborona.desk.followed_site import FollowedSite
 from oborona.desk.openapi import describe_calls
 from oborona.desk.server import DeskServer
 from oborona.desk.sign_in import SignIn
+from oborona.doors.rest import REST_S, needed
 from oborona.heartbeat import beat_forever
 from oborona.telemetry.log import event
 
@@ -64,7 +65,7 @@ def desk_process(source: SiteSource, settings: Settings, state: Path) -> BesideP
 
 
 async def serve_desk(source: SiteSource, sock: socket.socket, ready: Callable[[], None]) -> None:
-    """Be the desk until SIGTERM.
+    """Be the desk until SIGTERM, or until nobody has asked for long.
 
     Args:
         source: of the site's settings.
@@ -81,7 +82,8 @@ async def serve_desk(source: SiteSource, sock: socket.socket, ready: Callable[[]
     heart = asyncio.create_task(beat_forever())
     postman = begin_digests(site)
     ready()
-    await stop.wait()
+    # who sends digests has a clock to follow
+    await needed(server, stop, REST_S if postman is None else None)
     if postman is not None:
         postman.stop()
     await server.drain(GRACE_S)
