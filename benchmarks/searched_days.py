@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import shutil
 import sqlite3
-import time
 from contextlib import closing
 from pathlib import Path
 from typing import Final
@@ -71,8 +70,3 @@ def copy_day(journal: Path, folder: Path, first: int, number: int) -> None:
     shutil.copy(kept, later)
     with closing(sqlite3.connect(later)) as db, db:
         db.execute("UPDATE block SET last = last + ?", (shift,))
-
-
-def seconds_of(start: float) -> float:
-    """Return the seconds since a moment, for a line that says how long something took."""
-    return round(time.perf_counter() - start, 1)

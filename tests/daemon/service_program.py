@@ -12,6 +12,7 @@ import socket
 import sys
 import time
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 
 from oborona.daemon.child import ClosableSocket
@@ -23,7 +24,6 @@ from oborona.telemetry import log
 
 Ready = Callable[[], None]
 HUNG_S = 2.5
-visitors = socket.create_server(("127.0.0.1", 0))  # of jobs that rest
 events = os.open(sys.argv[1], os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
 
 
@@ -97,12 +97,21 @@ def late(name: str, ready: Ready) -> int:
     return serve(name, ready)
 
 
+@cache
+def listening_for_rest() -> socket.socket:
+    """Return what jobs that rest listen on; its port is in a file beside the events."""
+    listening = socket.create_server(("127.0.0.1", 0))
+    Path(sys.argv[1] + ".port").write_text(str(listening.getsockname()[1]))
+    return listening
+
+
 def rest(name: str, ready: Ready) -> int:
     """Serve who has connected, if anybody has, and end."""
     handle(name)
     if name == "early":
         return 0
     ready()
+    visitors = listening_for_rest()
     visitors.settimeout(0.2)
     try:
         visitors.accept()[0].close()
@@ -174,13 +183,12 @@ def job(argument: str, listening: socket.socket) -> ProcessJob:
         reload_signal=reload_signal,
         hung_s=HUNG_S if "heart" in options else math.inf,
         vital="beside" not in options,
-        wakes_on=(visitors,) if kind == "rest" else (),
+        wakes_on=(listening_for_rest(),) if kind == "rest" else (),
     )
 
 
 def main() -> int:
     log.set_up()
-    Path(sys.argv[1] + ".port").write_text(str(visitors.getsockname()[1]))
     with socket.create_server(("127.0.0.1", 0)) as listening:
         # another service's socket comes with a job of its own, so that the others are known not to
         # need it

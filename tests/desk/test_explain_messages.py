@@ -289,7 +289,7 @@ def test_earlier_tries_are_known_by_their_message_id_however_little_time_there_i
 ) -> None:
     site = make_site(tmp_path)
     entry = entry_of(recipients=(JOE,), message_id="<one@example.org>")
-    same = {"verdict": Action.TEMPFAIL, "recipients": (JOE,), "client_ip": "198.51.100.77"}
+    same = {"verdict": Action.TEMPFAIL, "recipients": (JOE,), "client_ip": "203.0.113.77"}
     first = entry_of(ago_s=900, message_id="<one@example.org>", **same)
     fill(site, first, entry_of(ago_s=800, message_id="<two@example.org>", **same), entry)
 

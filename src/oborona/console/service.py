@@ -14,7 +14,7 @@ import uvloop
 
 from oborona.config import Settings
 from oborona.console.desk_client import DeskClient
-from oborona.console.form_token import FormTokens
+from oborona.console.lasting_parts import LastingParts
 from oborona.console.server import ConsoleServer
 from oborona.doors.rest import REST_S, needed
 from oborona.heartbeat import beat_forever
@@ -24,7 +24,7 @@ GRACE_S: Final = 5.0  # for requests that have begun when we are told to stop
 
 def serve_console(
     settings: Settings,
-    tokens: FormTokens,
+    parts: LastingParts,
     sock: socket.socket,
     desk_path: Path,
     ready: Callable[[], None],
@@ -33,19 +33,19 @@ def serve_console(
 
     Args:
         settings: of the site.
-        tokens: of forms; the same in every life of the process.
+        parts: the same in every life of the process.
         sock: it listens, and stays the caller's.
         desk_path: the desk's socket file.
         ready: called once pages are served.
     """
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-        runner.run(_serve(settings, tokens, sock, desk_path, ready))
+        runner.run(_serve(settings, parts, sock, desk_path, ready))
     return os.EX_OK
 
 
 async def _serve(
     settings: Settings,
-    tokens: FormTokens,
+    parts: LastingParts,
     sock: socket.socket,
     desk_path: Path,
     ready: Callable[[], None],
@@ -58,7 +58,7 @@ async def _serve(
     console = settings.console
     server = ConsoleServer(
         desk,
-        tokens=tokens,
+        parts=parts,
         proxies=console.trusted_proxies,
         allowed=console.allowed,
         remote_user=bool(console.proxy_secret_file),

@@ -124,7 +124,10 @@ class Acceptor(ABC):
 
     async def rested(self, after_s: float) -> None:
         """Return once nobody has been connected for so long."""
-        while (left := self._quiet_since + after_s - self._loop.time()) > 0 or self.in_use:
+        while True:
+            left = self._quiet_since + after_s - self._loop.time()
+            if left <= 0 and not self.in_use:
+                return
             await asyncio.sleep(max(left, after_s / REST_LOOKS))
 
     async def drain(self, grace_s: float) -> None:
