@@ -5,7 +5,8 @@
 
 Fills a made-up journal with its search files (`benchmarks/searched_days.py`; ten million take some
 6 GB), starts desk and console as processes of their own, and has people open pages one after the
-other, each without a pause.  Prints JSON lines: for each kind of page how many, the median, the
+other: each without a pause, which tells what it can bear, or with --pause seconds of reading
+between two pages, which tells what people wait.  Prints JSON lines: for each kind of page how many, the median, the
 95th and 99th of a hundred in milliseconds of wall, and octets as they come (gzip); CPU milliseconds
 a page of each kind, opened by one person, and of all; memory (PSS) of both processes, before and
 after; and what they take while nobody looks.
@@ -73,7 +74,7 @@ def main(asked: argparse.Namespace) -> None:
         tokens = (state / TOKENS).read_text().split()
         print_line(load=os.getloadavg(), cores=os.cpu_count())
         if asked.mail:
-            beside_mail(Path(name), state, tokens, paths, asked.seconds)
+            beside_mail(Path(name), state, tokens, paths, asked)
             return
         with running(state, "desk") as desk, running(state, "console") as console:
             both = (desk.pid, console.pid)
@@ -84,7 +85,7 @@ def main(asked: argparse.Namespace) -> None:
             idle = [seconds(pid) - at for pid, at in zip(both, before, strict=True)]
             print_line(idle_percent_of_a_core=[round(100 * one / IDLE_S, 2) for one in idle])
             count(port_of(state), tokens[0], paths, both)
-            look(port_of(state), tokens, paths, both, asked.seconds)
+            look(port_of(state), tokens, paths, both, asked)
             print_line(pss_mb=[megabytes(pid) for pid in both])
 
 
@@ -106,7 +107,11 @@ def make_state(state: Path, asked: argparse.Namespace) -> None:
 
 
 def beside_mail(
-    folder: Path, state: Path, tokens: list[str], paths: list[tuple[str, str]], for_s: float
+    folder: Path,
+    state: Path,
+    tokens: list[str],
+    paths: list[tuple[str, str]],
+    asked: argparse.Namespace,
 ) -> None:
     """Have mail judged with nobody there, and with everybody, twice each."""
     port = port_of(state)
@@ -125,9 +130,9 @@ def beside_mail(
         mail = MailBeside(folder / "mail", server)
         print_line(mail_per_s=round(mail.rate, 1))
         for _ in range(2):
-            print_line(people=0, **mail.end(mail.begin(for_s)))
-            load = mail.begin(for_s)
-            look(port, tokens, paths, tuple(served.values()), for_s)
+            print_line(people=0, **mail.end(mail.begin(asked.seconds)))
+            load = mail.begin(asked.seconds)
+            look(port, tokens, paths, tuple(served.values()), asked)
             print_line(people=len(tokens), **mail.end(load))
         print_line(pss_mb=[megabytes(pid) for pid in served.values()])
 
@@ -195,11 +200,15 @@ def pages(path: Path, drawn: random.Random) -> Iterator[tuple[str, str]]:
 
 
 def look(
-    port: str, tokens: list[str], paths: list[tuple[str, str]], pids: tuple[int, ...], for_s: float
+    port: str,
+    tokens: list[str],
+    paths: list[tuple[str, str]],
+    pids: tuple[int, ...],
+    asked: argparse.Namespace,
 ) -> None:
     """Have everybody open pages, and print what each kind took."""
     took: dict[str, list[tuple[float, int]]] = defaultdict(list)
-    until = time.monotonic() + for_s
+    until, pause_s = time.monotonic() + asked.seconds, asked.pause
     before = [seconds(pid) for pid in pids]
 
     def walk(token: str, seed: int) -> None:
@@ -209,6 +218,8 @@ def look(
             at = time.perf_counter()
             size = get(port, token, path)
             took[kind].append((1000 * (time.perf_counter() - at), size))
+            if pause_s:
+                time.sleep(drawn.expovariate(1 / pause_s))
 
     walkers = [threading.Thread(target=walk, args=(token, at)) for at, token in enumerate(tokens)]
     for walker in walkers:
@@ -303,6 +314,7 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--messages", type=int, default=100_000)
     parser.add_argument("--days", type=int, default=1)
+    parser.add_argument("--pause", type=float, default=0.0)
     parser.add_argument("--mail", action="store_true")
     parser.add_argument("--state", type=Path, default=None)
     parser.add_argument("--people", type=int, default=10)
