@@ -4,12 +4,13 @@
     python benchmarks/console.py --messages 10000000 --days 14 --mail --state /var/tmp/ten
 
 Fills a made-up journal with its search files (`benchmarks/searched_days.py`; ten million take some
-6 GB), starts desk and console as processes of their own, and has people open pages one after the
-other: each without a pause, which tells what it can bear, or with --pause seconds of reading
-between two pages, which tells what people wait.  Prints JSON lines: for each kind of page how many, the median, the
-95th and 99th of a hundred in milliseconds of wall, and octets as they come (gzip); CPU milliseconds
-a page of each kind, opened by one person, and of all; memory (PSS) of both processes, before and
-after; and what they take while nobody looks.
+7 GB and 8 minutes of CPU), starts desk and console as processes of their own, and has people open
+pages one after the other: each without a pause, which tells what it can bear, or with --pause
+seconds of reading between two pages, which tells what people wait.  Prints JSON lines: for each
+kind of page how many, the median, the 95th and 99th of a hundred in milliseconds of wall, and
+octets as they come (gzip); CPU milliseconds of desk and console for a page of each kind, opened by
+one person, and of all; memory (PSS) of both, before and after; and what they take while nobody
+looks.
 
 With --mail all is one daemon, which takes mail at half of what it can meanwhile
 (`benchmarks/beside_mail.py`), in turns with nobody and with all people there: how long scans take
