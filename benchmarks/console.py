@@ -1,13 +1,21 @@
 """What pages of the console cost, with several people at once.
 
     python benchmarks/console.py                  100,000 messages of a day, ten people, 30 s
-    python benchmarks/console.py --rows 1000000 --seconds 60
+    python benchmarks/console.py --messages 10000000 --days 14 --mail --state /var/tmp/ten
 
-Fills a made-up journal (`benchmarks/search_journal.py`), has its search files made, starts desk and
-console as processes of their own, and has people open pages one after the other, each without a
-pause.  Prints JSON lines: for each kind of page how many, the median, the 95th and 99th of a
-hundred in milliseconds of wall, and octets as they come (gzip); CPU milliseconds a page and memory
-(PSS) of both processes, before and after; and what they take while nobody looks.
+Fills a made-up journal with its search files (`benchmarks/searched_days.py`; ten million take some
+7 GB and 8 minutes of CPU), starts desk and console as processes of their own, and has people open
+pages one after the other: each without a pause, which tells what it can bear, or with --pause
+seconds of reading between two pages, which tells what people wait.  Prints JSON lines: for each
+kind of page how many, the median, the 95th and 99th of a hundred in milliseconds of wall, and
+octets as they come (gzip); CPU milliseconds of desk and console for a page of each kind, opened by
+one person, and of all; memory (PSS) of both, before and after; and what they take while nobody
+looks.
+
+With --mail all is one daemon, which takes mail at half of what it can meanwhile
+(`benchmarks/beside_mail.py`), in turns with nobody and with all people there: how long scans take
+is in its lines, in milliseconds.
+--state keeps the journal in a folder, and takes it from there where there is one.
 """
 
 from __future__ import annotations
@@ -18,6 +26,7 @@ import os
 import random
 import signal
 import socket
+import sqlite3
 import statistics
 import subprocess
 import sys
@@ -33,18 +42,23 @@ from urllib.parse import quote
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from benchmarks.search import DAY_S, print_line, questions
-from benchmarks.search_journal import SearchedMail, fill
+from benchmarks.beside_mail import MailBeside
+from benchmarks.search import print_line, questions
+from benchmarks.searched_days import fill_days
+from benchmarks.servers import oborona
 from oborona import state_files
 from oborona.daemon.state import prepare_state
+from oborona.ident import to_text
 from oborona.journal import schema
-from oborona.journal.words.writer import SearchWriter
 from oborona.people.person import Person
 from oborona.people.rights import Role
 from oborona.people.session_book import SessionBook
 from oborona.people.store import PeopleStore, new_person
 
 OBORONA: Final = str(Path(sys.executable).with_name("oborona"))
+TOKENS: Final = "tokens"  # files in the state folder
+PORT: Final = "port"
+COUNTED: Final = 100  # pages of a kind
 IDLE_S: Final = 20.0
 START_S: Final = 60.0
 TICKS: Final = os.sysconf("SC_CLK_TCK")
@@ -53,27 +67,102 @@ TICKS: Final = os.sysconf("SC_CLK_TCK")
 def main(asked: argparse.Namespace) -> None:
     """Fill, start, look."""
     with tempfile.TemporaryDirectory(dir=asked.folder) as name:
-        state = Path(name) / "state"
-        prepare_state(state)
-        path = state / state_files.JOURNAL
-        path.unlink()
-        now = time.time()
-        fill(path, SearchedMail(), now - DAY_S, DAY_S, asked.rows)
-        with closing(SearchWriter(state / state_files.SEARCH, path)) as writer:
-            while writer.follow(now + 600):
-                pass
-        tokens = sign_in(state, asked.people)
-        paths = list(pages(path, random.Random(7)))  # noqa: S311 - the same for each run
+        state = asked.state or Path(name) / "state"
+        if not (state / TOKENS).exists():
+            make_state(state, asked)
+        (state / PORT).unlink(missing_ok=True)
+        paths = list(pages(state / state_files.JOURNAL, random.Random(7)))  # noqa: S311 - the same for each run
+        tokens = (state / TOKENS).read_text().split()
+        print_line(load=os.getloadavg(), cores=os.cpu_count())
+        if asked.mail:
+            beside_mail(Path(name), state, tokens, paths, asked)
+            return
         with running(state, "desk") as desk, running(state, "console") as console:
             both = (desk.pid, console.pid)
             get(port_of(state), tokens[0], "/track")
-            print_line(rows=asked.rows, pss_mb=[megabytes(pid) for pid in both])
+            print_line(pss_mb=[megabytes(pid) for pid in both])
             before = [seconds(pid) for pid in both]
             time.sleep(IDLE_S)
             idle = [seconds(pid) - at for pid, at in zip(both, before, strict=True)]
             print_line(idle_percent_of_a_core=[round(100 * one / IDLE_S, 2) for one in idle])
-            look(port_of(state), tokens, paths, both, asked.seconds)
+            count(port_of(state), tokens[0], paths, both)
+            look(port_of(state), tokens, paths, both, asked)
             print_line(pss_mb=[megabytes(pid) for pid in both])
+
+
+def make_state(state: Path, asked: argparse.Namespace) -> None:
+    """Make a state folder with a journal, its search files, and people who are signed in."""
+    wall, cpu = time.perf_counter(), time.process_time()
+    prepare_state(state)
+    (state / state_files.JOURNAL).unlink()
+    fill_days(state, asked.messages, asked.days, time.time())
+    (state / TOKENS).write_text(" ".join(sign_in(state, asked.people)))
+    octets = sum(one.stat().st_size for one in state.rglob("*") if one.is_file())
+    print_line(
+        messages=asked.messages,
+        days=asked.days,
+        made_in_s=round(time.perf_counter() - wall),
+        cpu_s=round(time.process_time() - cpu),
+        gb=round(octets / 1e9, 1),
+    )
+
+
+def beside_mail(
+    folder: Path,
+    state: Path,
+    tokens: list[str],
+    paths: list[tuple[str, str]],
+    asked: argparse.Namespace,
+) -> None:
+    """Have mail judged with nobody there, and with everybody, twice each."""
+    port = port_of(state)
+    settings = {"console.enabled": "true", "console.listen": f"inet:127.0.0.1:{port}"}
+    with oborona(
+        folder / "daemon",
+        transport="native",
+        workers=1,
+        pictures=False,
+        settings={**settings, "log.level": "info"},
+        state=state,
+    ) as server:
+        served = {name: child_named(server.pids["oborona"], name) for name in ("desk", "console")}
+        get(port, tokens[0], "/track")
+        (folder / "mail").mkdir()
+        mail = MailBeside(folder / "mail", server)
+        print_line(mail_per_s=round(mail.rate, 1))
+        for _ in range(2):
+            print_line(people=0, **mail.end(mail.begin(asked.seconds)))
+            load = mail.begin(asked.seconds)
+            look(port, tokens, paths, tuple(served.values()), asked)
+            print_line(people=len(tokens), **mail.end(load))
+        print_line(pss_mb=[megabytes(pid) for pid in served.values()])
+
+
+def child_named(parent: int, name: str) -> int:
+    """Return the process of a daemon that has a name."""
+    until = time.monotonic() + START_S
+    while time.monotonic() < until:
+        for pid in Path(f"/proc/{parent}/task/{parent}/children").read_text().split():
+            if (
+                Path(f"/proc/{pid}/cmdline").read_bytes().rstrip(b"\0")
+                == f"oborona: {name}".encode()
+            ):
+                return int(pid)
+        time.sleep(0.1)
+    raise TimeoutError(name)
+
+
+def count(port: str, token: str, paths: list[tuple[str, str]], pids: tuple[int, ...]) -> None:
+    """Have one person open pages of each kind, and print what CPU they took."""
+    kinds = defaultdict[str, list[str]](list)
+    for kind, path in paths:
+        kinds[kind].append(path)
+    for kind, found in kinds.items():
+        before = [seconds(pid) for pid in pids]
+        for number in range(COUNTED):
+            get(port, token, found[number % len(found)])
+        spent = [seconds(pid) - at for pid, at in zip(pids, before, strict=True)]
+        print_line(page=kind, cpu_ms=[round(1000 * one / COUNTED, 2) for one in spent])
 
 
 def sign_in(state: Path, number: int) -> list[str]:
@@ -97,12 +186,13 @@ def _analyst(name: str) -> Person:
 def pages(path: Path, drawn: random.Random) -> Iterator[tuple[str, str]]:
     """Yield kinds of pages with paths of them, of messages that are there."""
     with closing(schema.open_reader(path)) as db:
-        names = [one[1] for one in db.execute("PRAGMA table_info(verdict)")]
-        found = db.execute("SELECT * FROM verdict ORDER BY id").fetchall()
-    from oborona.ident import to_text  # noqa: PLC0415 - of the rows alone
-
-    for row in drawn.sample(found, 40):
-        told = dict(zip(names, row, strict=True))
+        db.row_factory = sqlite3.Row
+        low, high = db.execute("SELECT min(id), max(id) FROM verdict").fetchone()
+        found = [
+            dict(db.execute("SELECT * FROM verdict WHERE id >= ? LIMIT 1", (number,)).fetchone())
+            for number in (drawn.randint(low, high) for _ in range(40))
+        ]
+    for told in found:
         yield "message", f"/message/{to_text(told['id'])}"
         for kind, query in questions(told).items():
             if kind not in {"size alone", "two letters"}:
@@ -111,11 +201,15 @@ def pages(path: Path, drawn: random.Random) -> Iterator[tuple[str, str]]:
 
 
 def look(
-    port: str, tokens: list[str], paths: list[tuple[str, str]], pids: tuple[int, ...], for_s: float
+    port: str,
+    tokens: list[str],
+    paths: list[tuple[str, str]],
+    pids: tuple[int, ...],
+    asked: argparse.Namespace,
 ) -> None:
     """Have everybody open pages, and print what each kind took."""
     took: dict[str, list[tuple[float, int]]] = defaultdict(list)
-    until = time.monotonic() + for_s
+    until, pause_s = time.monotonic() + asked.seconds, asked.pause
     before = [seconds(pid) for pid in pids]
 
     def walk(token: str, seed: int) -> None:
@@ -125,6 +219,8 @@ def look(
             at = time.perf_counter()
             size = get(port, token, path)
             took[kind].append((1000 * (time.perf_counter() - at), size))
+            if pause_s:
+                time.sleep(drawn.expovariate(1 / pause_s))
 
     walkers = [threading.Thread(target=walk, args=(token, at)) for at, token in enumerate(tokens)]
     for walker in walkers:
@@ -195,7 +291,7 @@ def parent_of(pid: int) -> int:
 
 def port_of(state: Path) -> str:
     """Return a free port, the same for a state folder."""
-    kept = state / "port"
+    kept = state / PORT
     if not kept.exists():
         with socket.socket() as listener:
             listener.bind(("127.0.0.1", 0))
@@ -217,7 +313,11 @@ def megabytes(pid: int) -> float:
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("--rows", type=int, default=100_000)
+    parser.add_argument("--messages", type=int, default=100_000)
+    parser.add_argument("--days", type=int, default=1)
+    parser.add_argument("--pause", type=float, default=0.0)
+    parser.add_argument("--mail", action="store_true")
+    parser.add_argument("--state", type=Path, default=None)
     parser.add_argument("--people", type=int, default=10)
     parser.add_argument("--seconds", type=float, default=30.0)
     parser.add_argument("--folder", type=Path, default=None)

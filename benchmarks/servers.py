@@ -43,18 +43,19 @@ def oborona(
     pictures: bool = True,
     settings: Mapping[str, str] = MappingProxyType({}),
     root: Path = ROOT,
+    state: Path | None = None,
 ) -> Iterator[Server]:
     """Run our daemon as it ships, with a store of its own, and a resolver on loopback that knows no
     name; pictures looked at and read, or not.
 
     `settings` are others than those that ship, by SECTION.KEY; `root` is the tree that runs, by the
-    packages of this interpreter.
+    packages of this interpreter; `state` is a state folder that is there.
     """
     folder.mkdir(mode=0o755)
     address = folder / "milter.sock"
     with _resolver(folder) as (port, resolver):
         command: list[str | Path] = [
-            sys.executable, "-c", _COMMAND, "--config", root / "etc/oborona.toml", "--state", folder / "state",
+            sys.executable, "-c", _COMMAND, "--config", root / "etc/oborona.toml", "--state", state or folder / "state",
             "--set", f"doors.milter.listen=unix:{address}", "--set", f"doors.milter.transport={transport}",
             "--set", f"worker.processes={workers}", "--set", f"dns.servers=127.0.0.1:{port}",
             "--set", f"reader.enabled={str(pictures).lower()}", "--set", "log.level=warning",

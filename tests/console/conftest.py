@@ -18,6 +18,7 @@ import pytest_asyncio
 from playwright.async_api import Browser, async_playwright
 
 from oborona.console.desk_client import DeskClient
+from oborona.console.lasting_parts import lasting_parts
 from oborona.console.server import ConsoleServer
 from tests.console import try_page
 from tests.console.stub_desk import StubDesk
@@ -48,7 +49,7 @@ async def _running() -> AsyncIterator[RunningConsole]:
     desk = StubDesk(folder / "desk.sock")
     await desk.start()
     client = DeskClient(desk.path)
-    server = ConsoleServer(client, pseudo=True)
+    server = ConsoleServer(client, parts=lasting_parts(pseudo=True))
     with socket.create_server(("127.0.0.1", 0)) as listening:
         await server.start(listening)
         port = listening.getsockname()[1]

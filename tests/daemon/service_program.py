@@ -12,6 +12,7 @@ import socket
 import sys
 import time
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 
 from oborona.daemon.child import ClosableSocket
@@ -96,6 +97,30 @@ def late(name: str, ready: Ready) -> int:
     return serve(name, ready)
 
 
+@cache
+def listening_for_rest() -> socket.socket:
+    """Return what jobs that rest listen on; its port is in a file beside the events."""
+    listening = socket.create_server(("127.0.0.1", 0))
+    Path(sys.argv[1] + ".port").write_text(str(listening.getsockname()[1]))
+    return listening
+
+
+def rest(name: str, ready: Ready) -> int:
+    """Serve who has connected, if anybody has, and end."""
+    handle(name)
+    if name == "early":
+        return 0
+    ready()
+    visitors = listening_for_rest()
+    visitors.settimeout(0.2)
+    try:
+        visitors.accept()[0].close()
+        say(name, "served")
+    except TimeoutError:
+        say(name, "idle")
+    return 0
+
+
 def crash(_: str, ready: Ready) -> int:
     ready()
     return 3
@@ -158,6 +183,7 @@ def job(argument: str, listening: socket.socket) -> ProcessJob:
         reload_signal=reload_signal,
         hung_s=HUNG_S if "heart" in options else math.inf,
         vital="beside" not in options,
+        wakes_on=(listening_for_rest(),) if kind == "rest" else (),
     )
 
 

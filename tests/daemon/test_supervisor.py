@@ -531,3 +531,34 @@ def test_the_watchdog_is_fed(start: Start) -> None:
     service.ready()
     service.until(lambda: service.notified().count("WATCHDOG=1") >= 3, "three pings")
     assert service.end() == 0
+
+
+def test_who_rests_is_started_again_when_somebody_connects(start: Start, tmp_path: Path) -> None:
+    service = start("w:serve", "r:rest,beside")
+    service.ready()
+    service.wait_for("r", "idle")
+    service.until(lambda: "process rests" in service.log(), "rests")
+    service.send(signal.SIGHUP)  # is no start
+    service.wait_for("w", "hup")
+    assert len(service.events("r", "born")) == 1
+    port = int((tmp_path / "events.port").read_text())
+    for times in (1, 2):
+        with socket.create_connection(("127.0.0.1", port)):
+            service.wait_for("r", "served", times)
+    service.until(lambda: service.log().count("process rests") == 3, "rests again")
+    assert "STATUS=1 of 2 processes serve" not in service.notified()[-1]
+    assert "process ended" not in service.log()
+    assert service.end() == 0
+
+
+def test_a_service_of_who_rests_is_ready_and_stops(start: Start) -> None:
+    service = start("r:rest")
+    service.ready()
+    service.until(lambda: "process rests" in service.log(), "rests")
+    assert service.end() == 0
+
+
+def test_who_never_served_does_not_rest(start: Start) -> None:
+    service = start("w:serve", "early:rest,beside")
+    service.wait_for("early", "born", 2)
+    assert "process rests" not in service.log()

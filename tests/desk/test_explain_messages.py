@@ -284,6 +284,27 @@ def test_a_story_goes_from_the_refusals_before_to_the_move_back(
     assert delivered == {JOE: "Junk", DAN: "INBOX"}
 
 
+def test_earlier_tries_are_known_by_their_message_id_however_little_time_there_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    site = make_site(tmp_path)
+    entry = entry_of(recipients=(JOE,), message_id="<one@example.org>")
+    same = {"verdict": Action.TEMPFAIL, "recipients": (JOE,), "client_ip": "203.0.113.77"}
+    first = entry_of(ago_s=900, message_id="<one@example.org>", **same)
+    fill(site, first, entry_of(ago_s=800, message_id="<two@example.org>", **same), entry)
+
+    def told() -> tuple[list[str], float | None]:
+        story = tell_message_story(site, TERMINAL, what(to_text(entry.id)))
+        refused = [event.ref for event in story.events if event.kind is StoryKind.REFUSED]
+        return refused, story.before_since
+
+    assert told() == ([to_text(first.id)], None)  # from another network: for its Message-ID
+    monkeypatch.setattr("oborona.desk.messages.story.SEARCH_S", 0.0)
+    refused, since = told()
+    assert refused == [to_text(first.id)]
+    assert since is None or since <= entry.time
+
+
 def test_several_that_may_be_meant_are_named(tmp_path: Path) -> None:
     site = make_site(tmp_path)
     fill(site, entry_of(), entry_of(ago_s=9), entry_of(ago_s=5, recipients=(DAN,)))

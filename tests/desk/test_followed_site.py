@@ -8,6 +8,7 @@ from oborona import state_files
 from oborona.desk.configured_site import SiteSource
 from oborona.desk.followed_site import FollowedSite
 from oborona.errors import PolicyError
+from oborona.stores.pins.store import PinStore
 from oborona.stores.signatures.store import SignatureStore
 
 RULE = """
@@ -36,7 +37,10 @@ def site(tmp_path: Path, policy: Path) -> FollowedSite:
         "paths.policy": str(policy),
         "paths.shipped_policy": "none",
     }
-    return FollowedSite(SiteSource(tmp_path / "oborona.toml", overrides), lambda _text: None)
+    notices = list[str]()
+    site = FollowedSite(SiteSource(tmp_path / "oborona.toml", overrides), notices.append)
+    site.notices = notices  # type: ignore[attr-defined]
+    return site
 
 
 def test_a_policy_that_changed_is_read_again_and_one_that_did_not_is_kept(
@@ -63,3 +67,26 @@ def test_signatures_are_kept_until_store_or_policy_changes(
     assert site.signatures() is second
     (policy / "60-more.toml").write_text(RULE.replace("FIRST", "SECOND"))
     assert site.signatures() is not second
+
+
+def test_pins_and_the_final_model_are_kept(site: FollowedSite) -> None:
+    first = site.pins()
+    assert site.pins() is first
+    with PinStore(site.state / state_files.PINS):
+        pass
+    second = site.pins()
+    assert second is not first
+    assert site.pins() is second
+    assert site.final() is site.final()
+
+
+def test_what_could_not_be_read_is_tried_again_each_time(site: FollowedSite) -> None:
+    (site.state / state_files.PINS).write_bytes(b"no store" * 99)
+    (site.state / state_files.FINAL_MODEL).write_bytes(b"no model")
+    notices: list[str] = site.notices  # type: ignore[attr-defined]
+    for times in (1, 2):
+        site.pins()
+        assert sum("manual overrides" in one for one in notices) == times
+    site.final()
+    site.final()
+    assert sum("judged without it" in one for one in notices) == 1  # once, as long as it stays

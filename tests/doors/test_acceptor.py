@@ -21,6 +21,7 @@ from oborona.daemon import sockets
 from oborona.doors import overload as turned_away
 from oborona.doors.client_key import client_key
 from oborona.doors.overload import ThrottledLog
+from oborona.doors.rest import needed
 from tests.doors.lines import LineServer
 from tests.peers.ports import free_port
 
@@ -197,6 +198,29 @@ async def test_one_client_gets_no_more_than_its_share(house: House, busy: bytes)
     assert await heard(await house.come(), b"c\n") == b"c\n"
     await server.drain(0)
     assert not server._clients, "a client that has left is not remembered"
+
+
+async def test_it_rests_once_nobody_has_been_connected_for_so_long(house: House) -> None:
+    server = await house.open()
+    reader, writer = await house.come()
+    stop = asyncio.Event()
+    resting = asyncio.create_task(needed(server, stop, 0.2))
+    await asyncio.sleep(0.6)
+    assert not resting.done()  # somebody is connected
+    writer.close()
+    await reader.read()
+    async with asyncio.timeout(PROMPT_S):
+        await resting
+
+
+@pytest.mark.parametrize("rest_s", [None, 600.0])
+async def test_who_is_told_to_stop_does_not_wait_for_rest(
+    house: House, rest_s: float | None
+) -> None:
+    server, stop = await house.open(), asyncio.Event()
+    stop.set()
+    async with asyncio.timeout(PROMPT_S):
+        await needed(server, stop, rest_s)
 
 
 async def test_draining_does_not_wait_for_who_is_being_told(house: House) -> None:

@@ -9,6 +9,7 @@ import sqlite3
 from contextlib import closing
 from pathlib import Path
 
+import msgspec
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -200,6 +201,21 @@ def test_entries_of_an_older_oborona_are_found_by_their_envelope(tmp_path: Path)
     with JournalSearch(older) as journal:
         (one,) = journal.find(parse_query("from:s@a.example -from:nobody", NOON), 20)
         assert one.header_from == ""
+
+
+def test_bounds_in_time_are_asked_once(path: Path) -> None:
+    # SQLite heeds one lower and one upper bound: a second pair would be read, and compared
+    asked = list[str]()
+    query = parse_query("from:example since:2d until:1h", NOON)
+    with JournalSearch(path) as journal:
+        journal._db.set_trace_callback(asked.append)
+        list(journal.find(msgspec.structs.replace(query, before=ident.HIGHEST), 20))
+    rows = [sql for sql in asked if "ORDER BY id DESC" in sql and "OFFSET" not in sql]
+    assert rows
+    for sql in rows:
+        assert sql.count("id > ") == sql.count("id <= ") == 1, sql
+        assert "id >= " not in sql
+        assert "id < " not in sql
 
 
 def test_a_damaged_row_is_passed_over(tmp_path: Path) -> None:

@@ -16,6 +16,7 @@ from oborona import state_files
 from oborona.cli.context import CliContext, pass_cli_context
 from oborona.cli.desk import require_console, tell_nobody
 from oborona.cli.terminal_person import terminal_person
+from oborona.console.lasting_parts import lasting_parts
 from oborona.console.service import serve_console
 from oborona.daemon import sockets
 from oborona.daemon.beside import BesideProcess, run_beside
@@ -67,6 +68,7 @@ def console_process(context: CliContext) -> BesideProcess:
     """Return the console as a process among the daemon's."""
     settings = context.loaded.settings
     path = settings.console.desk_path(context.state)
+    parts = lasting_parts()  # here, so that a process that rested knows the forms from before
 
     def listen(listening: ExitStack) -> tuple[socket.socket, ...]:
         door = settings.console
@@ -77,7 +79,7 @@ def console_process(context: CliContext) -> BesideProcess:
         return (opened,)
 
     def run(opened: tuple[socket.socket, ...], ready: Callable[[], None]) -> int:
-        return serve_console(settings, opened[0], path, ready)
+        return serve_console(settings, parts, opened[0], path, ready)
 
     return BesideProcess("console", ProcessKind.CONSOLE, listen, run)
 

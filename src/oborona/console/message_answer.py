@@ -194,3 +194,4 @@ class StoryAnswer(msgspec.Struct, frozen=True, kw_only=True):
     """What happened to a message, in order of time."""
 
     events: list[StoryLine] = []
+    before_since: float | None = None  # earlier tries were looked for back to then

@@ -27,13 +27,11 @@ from oborona.console.desk_client import DeskClient, DeskError
 from oborona.console.desk_visit import ConsoleParts
 from oborona.console.error_page import desk_error_page, error_page, not_yours
 from oborona.console.form_body import Form, FormError, read_form
-from oborona.console.form_token import FormTokens
-from oborona.console.language import UTC, VIEWER, Viewer, chosen_language, load_languages, zone_of
+from oborona.console.language import UTC, VIEWER, Viewer, chosen_language, zone_of
+from oborona.console.lasting_parts import LastingParts, lasting_parts
 from oborona.console.machines.machine_set import MachineSet
-from oborona.console.page_list import load_pages
 from oborona.console.route_table import RouteTable
-from oborona.console.static_files import PREFIX, StaticFiles
-from oborona.console.template_set import TemplateSet
+from oborona.console.static_files import PREFIX
 from oborona.console.visit import LANGUAGE, SESSION, ZONE, Visit
 from oborona.doors.web import HttpLimits, WebServer, busy_answer, read_body
 from oborona.telemetry.log import event
@@ -52,13 +50,13 @@ class ConsoleServer(WebServer):
 
     Args:
         desk: answers.
+        parts: that last; None = new ones.
         proxies: networks of proxies that say whose browser asks, with spaces between; whoever
             reaches us by a socket file is one.
         allowed: networks that may connect; empty: whoever can.
         remote_user: these proxies may say who is signed in, if the desk finds their secret right.
         node: name of this machine, where the desk tells none.
         others: names of other machines that are asked, too.
-        pseudo: a language for tests.
         max_connections: at once; those beyond are told to come again.
         limits: of a connection.
     """
@@ -67,12 +65,12 @@ class ConsoleServer(WebServer):
         self,
         desk: DeskClient,
         *,
+        parts: LastingParts | None = None,
         proxies: str = "",
         allowed: str = "",
         remote_user: bool = False,
         node: str = "",
         others: Sequence[str] = (),
-        pseudo: bool = False,
         max_connections: int = MAX_CONNECTIONS,
         limits: HttpLimits | None = None,
     ) -> None:
@@ -86,20 +84,20 @@ class ConsoleServer(WebServer):
             busy=lambda _peer: busy_answer(),
             allowed=allowed,
         )
-        self._static = StaticFiles()
+        parts = parts or lasting_parts()
+        self._static = parts.static
         self._api = ApiDoor(desk, self.limits)
         self._addresses = ClientAddresses(proxies)
         self._remote_user = remote_user
-        pages = load_pages()
         self.console = ConsoleParts(
             desk=desk,
-            templates=TemplateSet(self._static),
-            pages=pages,
-            routes=RouteTable(pages),
-            tokens=FormTokens(),
+            templates=parts.templates,
+            pages=parts.pages,
+            routes=RouteTable(parts.pages),
+            tokens=parts.tokens,
             node=node,
             machines=MachineSet(desk, others) if others else None,
-            languages=load_languages(pseudo=pseudo),
+            languages=parts.languages,
         )
 
     async def _handle(self, request: web.BaseRequest) -> web.StreamResponse:

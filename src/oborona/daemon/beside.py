@@ -26,7 +26,8 @@ class BesideProcess(NamedTuple):
 
     name: str
     kind: ProcessKind
-    listen: Callable[[ExitStack], tuple[socket.socket, ...]]  # opens what it listens on
+    # opens what it listens on; who runs may return 0 when nobody has come for long
+    listen: Callable[[ExitStack], tuple[socket.socket, ...]]
     run: Callable[[tuple[socket.socket, ...], Callable[[], None]], int]
 
 
@@ -79,6 +80,7 @@ def beside_job(
         name=other.name,
         run=partial(other.run, opened),
         sockets=opened,
+        wakes_on=opened,
         hung_s=loaded.settings.worker.hung_s,
         vital=vital,
         kind=other.kind,

@@ -22,6 +22,7 @@ import logging
 import math
 import os
 import signal
+import socket
 import sys
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -67,6 +68,9 @@ class ProcessJob:
     hung_s: float = math.inf  # of silence after which it is held to hang; inf = it has no heart
     vital: bool = True  # the service is there for it: while none of these serves, it does not
     kind: ProcessKind | None = None  # whose system calls alone are left to it; None = all
+    # on these it is started again when somebody connects, after it ended with 0 for want of
+    # anything to do; empty: its end is trouble
+    wakes_on: tuple[socket.socket, ...] = ()
 
 
 def run_job(

@@ -369,7 +369,7 @@ def _report(
     """Say for metrics how the processes are, and take up what an admin has changed of messages that
     were set apart.
     """
-    SERVES.replace({(child.job.name,): child.serves for child in children})
+    SERVES.replace({(child.job.name,): child.answers for child in children})
     takes = {child.job.name: child.heartbeat.usage for child in children if child.pid}
     takes[f"supervisor-{name}"] = own_usage()
     told = {(process,): usage for process, usage in takes.items() if usage.memory_bytes}

@@ -17,7 +17,10 @@ from oborona.metrics import Counter, Gauge
 
 SERVES: Final = Gauge(
     "oborona_process_serves",
-    "1 while a process serves; 0 while it starts, hangs, or waits to be started again.",
+    (
+        "1 while a process serves, or rests until somebody connects; 0 while it starts, hangs, "
+        "or waits to be started again."
+    ),
     ("process",),
 )
 STARTS: Final = Counter(
@@ -66,6 +69,7 @@ class SupervisedProcess:
     heard: bytes = b""
     reload: bool = False  # owed to it when it serves
     told: bool = False  # to stop
+    rests: bool = False  # it ended for want of anything to do, and starts when somebody connects
     silence: HangDetector = field(default_factory=lambda: HangDetector(0.0, 0.0))
     kill_at: float = math.inf  # it hangs, and was told to say where
 
@@ -77,6 +81,11 @@ class SupervisedProcess:
     def serves(self) -> bool:
         """Whether it runs, has said that it serves, and is not held to hang."""
         return self.pid > 0 and self.heard.startswith(READY) and not self.hangs
+
+    @property
+    def answers(self) -> bool:
+        """Whether who connects is served, if need be by a process that is started for it."""
+        return self.serves or self.rests
 
     @property
     def served(self) -> bool:

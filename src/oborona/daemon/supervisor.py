@@ -4,6 +4,7 @@
     serve → wait for a signal, a word of a child, or a time:
       a child ended        start it again (`restart`), or end the service with its status if that is
                            a final one
+      a child rests        it ended because nobody needed it: start it again when somebody connects
       a child hangs        SIGABRT, which has it say where (`child`), SIGCONT should it be stopped,
                            SIGKILL; then as above (`silence`)
       SIGHUP               its reload signal to each child; one that starts later gets it when it
@@ -127,7 +128,7 @@ class Supervisor:
                 self._start_what_is_due()
                 for key, _ in self._selector.select(self._time_to_wait_s()):
                     if key.data is not None:
-                        self._hear(key.data)
+                        self._attend(key.data)
                 self._reap()
                 self._obey(self._wakeup.taken())
                 self._look()
@@ -140,14 +141,16 @@ class Supervisor:
     def _start_what_is_due(self) -> None:
         now = time.monotonic()
         for child in self._children:
-            if not self._stopping and not child.pid and self._due(child) <= now:
+            if self._stopping or child.pid or child.rests:
+                continue
+            if self._due(child) <= now:
                 self._start(child)
 
     def _due(self, child: SupervisedProcess) -> float:
         return child.due(alone=child.job.vital and not self._vital_serve())
 
     def _vital_serve(self) -> bool:
-        return any(child.serves for child in self._children if child.job.vital)
+        return any(child.answers for child in self._children if child.job.vital)
 
     def _start(self, child: SupervisedProcess) -> None:
         child.reload = self._reloaded
@@ -239,6 +242,14 @@ class Supervisor:
 
     # ... speak, and end.
 
+    def _attend(self, child: SupervisedProcess) -> None:
+        """A living child speaks, or somebody connects to one that rests."""
+        if child.rests:
+            self._rouse(child)
+            self._start(child)
+        elif child.channel >= 0:  # else it could not be started
+            self._hear(child)
+
     def _hear(self, child: SupervisedProcess) -> None:
         """Take what a living child says."""
         served = child.serves
@@ -278,6 +289,9 @@ class Supervisor:
         if child.channel >= 0:  # a process that it started may still hold the other end
             self._forget_channel(child)
         how, exit_status = how_it_ended(status), os.waitstatus_to_exitcode(status)
+        if child.job.wakes_on and child.served and exit_status == 0 and not self._stopping:
+            self._rest(child)
+            return
         if child.hangs:
             how = f"{'spun' if child.silence.spins else 'stood still'}, {how}"
         if not self._stopping:
@@ -299,6 +313,18 @@ class Supervisor:
             self._stop()
         else:
             self._start_again(child, how)
+
+    def _rest(self, child: SupervisedProcess) -> None:
+        """Start it again when somebody connects, and no sooner."""
+        child.pid, child.rests = 0, True
+        for sock in child.job.wakes_on:
+            self._selector.register(sock, selectors.EVENT_READ, child)
+        event(self._log, logging.INFO, "process rests", process=child.job.name)
+
+    def _rouse(self, child: SupervisedProcess) -> None:
+        child.rests = False
+        for sock in child.job.wakes_on:
+            self._selector.unregister(sock)
 
     def _start_again(self, child: SupervisedProcess, how: str) -> None:
         now = time.monotonic()
@@ -352,6 +378,9 @@ class Supervisor:
         self._stopping = True
         self._stopped_at = time.monotonic()
         self._notify(service_manager.STOPPING)
+        for child in self._children:
+            if child.rests:
+                self._rouse(child)
         self._on_stop()
 
     def _stop_in_order(self) -> None:
@@ -383,7 +412,7 @@ class Supervisor:
 
     def _say_how_we_are(self) -> None:
         now = time.monotonic()
-        serving = sum(child.serves for child in self._children)
+        serving = sum(child.answers for child in self._children)
         status = f"STATUS={serving} of {len(self._children)} processes serve"
         if not self._served and not self._stopping and self._is_ready(serving, now):
             self._served = True
@@ -407,7 +436,7 @@ class Supervisor:
         """Whether all serve, or all the vital ones have for so long that nobody waits for the
         others.
         """
-        vital = [child.serves for child in self._children if child.job.vital]
+        vital = [child.answers for child in self._children if child.job.vital]
         if not vital or not all(vital):
             self._vital_since = math.inf
         elif self._vital_since == math.inf:
@@ -421,7 +450,7 @@ class Supervisor:
                 due.append(child.kill_at)
                 if child.job.hung_s < math.inf and not self._stopping:
                     due.append(self._look_at)
-            elif not self._stopping:
+            elif not (self._stopping or child.rests):
                 due.append(self._due(child))
         if self._watchdog_s:
             # what is overdue waits for a vital child: its word, its end or the next look at it

@@ -18,6 +18,7 @@ import msgspec
 
 from oborona import state_files
 from oborona.audit.declarations import ACTS
+from oborona.audit.look_log import LookLog
 from oborona.audit.outcome import outcome_of
 from oborona.audit.record import ActRecord
 from oborona.audit.row import ActOutcome, AuditRow, RowKind
@@ -48,6 +49,7 @@ class CallRunner:
     def __init__(self, site: Site) -> None:
         self._site = site
         self._state = site.state
+        self._looks = LookLog(site.state)
 
     def run(self, call: Call, caller: Caller, body: bytes) -> bytes:
         """Return the answer in JSON.
@@ -156,8 +158,7 @@ class CallRunner:
         """Write that somebody looks at a person's mail; a reader's own is nobody else's."""
         if caller.rights <= {Right.OWN, Right.AUDIT_OWN}:
             return
-        with self._audit(make=True) as store:
-            store.look(self._row(RowKind.LOOKED, call, caller, asked))
+        self._looks.note(self._row(RowKind.LOOKED, call, caller, asked))
 
     def _audit(self, *, make: bool) -> AuditStore:
         return AuditStore(self._state / state_files.AUDIT, audit_key(self._state), make=make)

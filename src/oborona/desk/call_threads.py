@@ -36,6 +36,11 @@ class CallThreads:
         self._threads = ThreadPoolExecutor(THREADS, thread_name_prefix="call")
         self._waiting = 0
 
+    @property
+    def in_use(self) -> bool:
+        """Whether a call goes on."""
+        return self._waiting > 0
+
     def shut(self) -> None:
         """Begin no further call."""
         self._threads.shutdown(wait=False, cancel_futures=True)

@@ -1,5 +1,5 @@
 """A site as a process sees it that stays: its settings as they were at its start, its policy as it
-is now.
+is now, and what judging takes from its files and stores, read again when these have changed.
 """
 
 from __future__ import annotations
@@ -7,6 +7,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from pathlib import Path
+from typing import NamedTuple, TypeVar, cast
 
 from oborona import state_files
 from oborona.desk.configured_site import SiteSource
@@ -16,9 +17,12 @@ from oborona.policy.load import Policy, load_policy
 from oborona.policy.load_cache import PolicyCache
 from oborona.policy.signatures import SignatureBook
 from oborona.policy.watch import FolderState, folder_state
+from oborona.reputation.pins import PinTable
 from oborona.sqlite_file import PARTS, part_of
+from oborona.stores.final_model import FollowedFinalModel
 
 FileStamp = tuple[int, int, int]  # inode, octets, nanoseconds of its last change
+T = TypeVar("T")
 
 
 class FollowedSite(Site):
@@ -30,13 +34,14 @@ class FollowedSite(Site):
     """
 
     def __init__(self, source: SiteSource, notice: Callable[[str], None]) -> None:
-        super().__init__(source, notice)
+        super().__init__(source, self._noticing(notice))
+        self._noticed = 0
         self._lock = threading.Lock()
         self._cache = PolicyCache()
         self._read_state: FolderState | None = None
-        self._book_lock = threading.Lock()
-        self._book: SignatureBook | None = None
-        self._book_of: tuple[Policy, tuple[FileStamp, ...]] | None = None
+        self._made_lock = threading.Lock()
+        self._made: dict[str, _MadeOfStore] = {}
+        self._final: FollowedFinalModel | None = None
 
     def policy(self) -> Policy:
         """The policy of the files as they are now, checked."""
@@ -51,15 +56,49 @@ class FollowedSite(Site):
         """The signatures in force; the book of them is kept, as making it takes a quarter of a
         second.
         """
-        policy = self.policy()
-        stamps = tuple(
-            _stamp(part_of(self.state / state_files.SIGNATURES, suffix)) for suffix in PARTS
-        )
-        with self._book_lock:
-            before, then = self._book_of or (None, ())
-            if self._book is None or before is not policy or then != stamps:
-                self._book, self._book_of = super().signatures(), (policy, stamps)
-            return self._book
+        return self._kept(state_files.SIGNATURES, super().signatures, self.policy())
+
+    def pins(self) -> PinTable:
+        """The pins in force, kept: they end by themselves."""
+        return self._kept(state_files.PINS, super().pins)
+
+    def final(self) -> FollowedFinalModel:
+        """The final model in force, kept, as reading one takes milliseconds; what is wrong with it
+        is a notice.
+        """
+        with self._made_lock:
+            if self._final is None:
+                self._final = super().final()
+            elif self._final.look() and self._final.error is not None:
+                self.notice(f"{self._final.error}; judged without it")
+            return self._final
+
+    def _kept(self, store: str, make: Callable[[], T], policy: Policy | None = None) -> T:
+        """Return what is made of a store, as long as that and the policy stay what they are; what
+        there was a notice of is made anew.
+        """
+        stamps = tuple(_stamp(part_of(self.state / store, suffix)) for suffix in PARTS)
+        with self._made_lock:
+            before = self._made.get(store)
+            if before and before.stamps == stamps and before.policy is policy:
+                return cast("T", before.made)
+            noticed, made = self._noticed, make()
+            if self._noticed == noticed:
+                self._made[store] = _MadeOfStore(made, stamps, policy)
+            return made
+
+    def _noticing(self, notice: Callable[[str], None]) -> Callable[[str], None]:
+        def count(text: str) -> None:
+            self._noticed += 1
+            notice(text)
+
+        return count
+
+
+class _MadeOfStore(NamedTuple):
+    made: object
+    stamps: tuple[FileStamp, ...]
+    policy: Policy | None
 
 
 def _stamp(path: Path) -> FileStamp:

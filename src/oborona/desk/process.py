@@ -30,6 +30,7 @@ from oborona.desk.senders.sender_desk import SenderDesk
 from oborona.desk.server import DeskServer
 from oborona.desk.sign_in import SignIn
 from oborona.desk.site import Site
+from oborona.doors.rest import REST_S, needed
 from oborona.doors.web import WebServer
 from oborona.heartbeat import beat_forever
 from oborona.telemetry.log import event
@@ -79,7 +80,7 @@ def desk_process(source: SiteSource, settings: Settings, state: Path) -> BesideP
 async def serve_desk(
     source: SiteSource, opened: tuple[socket.socket, ...], ready: Callable[[], None]
 ) -> None:
-    """Be the desk until SIGTERM.
+    """Be the desk until SIGTERM, or until nobody has asked for long.
 
     Args:
         source: of the site's settings.
@@ -97,7 +98,9 @@ async def serve_desk(
     heart = asyncio.create_task(beat_forever())
     postman = begin_digests(site)
     ready()
-    await stop.wait()
+    # who sends digests has a clock to follow; what other machines ask must not wait for a start
+    rests = postman is None and len(doors) == 1
+    await needed(doors[0], stop, REST_S if rests else None)
     if postman is not None:
         postman.stop()
     await asyncio.gather(*(door.drain(GRACE_S) for door in doors))

@@ -85,6 +85,11 @@ class DeskServer(WebServer):
     def _count(self, word: str) -> None:
         self.counted[word] += 1
 
+    @property
+    def in_use(self) -> bool:
+        """Whether anybody is connected, or a call goes on for whoever was."""
+        return super().in_use or self.threads.in_use
+
     async def drain(self, grace_s: float) -> None:
         """Accept no more, and wait for calls that have begun."""
         await super().drain(grace_s)

@@ -28,6 +28,7 @@ from oborona.reputation.networks import networks
 # pause of accepting when the process has no file descriptor or memory left
 EXHAUSTED_S: Final = 1.0
 IDLE_CHECKS: Final = 4  # times per idle limit that connections are looked at
+REST_LOOKS: Final = 10  # while somebody is connected, whether they are gone
 YIELD_S: Final = 0.05  # others' time to take a connection before a full worker turns it away
 HANDSHAKE_S: Final = 5.0  # for TLS
 TURNED_AT_ONCE: Final = 64  # of those who wait, after each such time
@@ -99,6 +100,7 @@ class Acceptor(ABC):
         self._hearing = False
         self._empty = asyncio.Event()
         self._empty.set()
+        self._quiet_since = 0.0  # of the loop's clock; while nobody is connected
 
     @abstractmethod
     def _connection(self) -> AcceptedConnection:
@@ -114,10 +116,24 @@ class Acceptor(ABC):
         here.
         """
         self._loop = asyncio.get_running_loop()
+        self._quiet_since = self._loop.time()
         self._socket = sock
         sock.setblocking(False)
         self._hear(on=True)
         self._idle_timer = self._loop.call_later(self._idle_s / IDLE_CHECKS, self._close_idle)
+
+    @property
+    def in_use(self) -> bool:
+        """Whether anybody is connected."""
+        return bool(self._connections)
+
+    async def rested(self, after_s: float) -> None:
+        """Return once nobody has been connected for so long."""
+        while True:
+            left = self._quiet_since + after_s - self._loop.time()
+            if left <= 0 and not self.in_use:
+                return
+            await asyncio.sleep(max(left, after_s / REST_LOOKS))
 
     async def drain(self, grace_s: float) -> None:
         """Accept no more, wait for sessions, then cut what is left.
@@ -161,6 +177,7 @@ class Acceptor(ABC):
                 del self._clients[client]
         self._resume()
         if not self._connections:
+            self._quiet_since = self._loop.time()
             self._empty.set()
 
     def _accept(self) -> None:

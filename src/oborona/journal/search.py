@@ -183,7 +183,7 @@ class JournalSearch:
         self._reached = max(self._reached or 0, below + 1)
 
     def _messages(self, query: JournalQuery, most: int, ends: float | None) -> Iterator[SearchHit]:
-        where, values = condition(query)
+        where, values = condition(_unbounded(query))
         table = "verdict"
         if self._covers is not None:
             table = _SEEN_MESSAGES
@@ -240,8 +240,7 @@ class JournalSearch:
         terms = tuple(term for term in query.terms if term.field is not QueryField.LIST)
         first, last = _range(query)
         narrow = self._covers is not None
-        since = query.since if narrow else None
-        where, values = condition(msgspec.structs.replace(query, since=since, terms=terms))
+        where, values = condition(_unbounded(msgspec.structs.replace(query, terms=terms)))
         columns, table = _REFUSAL_COLUMNS, _REFUSALS
         if narrow:
             columns, table = _SEEN_COLUMNS, _SEEN_REFUSALS
@@ -290,6 +289,13 @@ class JournalSearch:
         except sqlite_file.ERRORS as error:
             raise schema.classify_error(error, self._path) from error
         return None if row is None else float(row[0])
+
+
+def _unbounded(query: JournalQuery) -> JournalQuery:
+    """Return a question without its bounds in time, which are those of what is read: of two bounds
+    of a kind SQLite heeds the first one, and with a day's it read the day for each stretch.
+    """
+    return msgspec.structs.replace(query, since=None, until=None, before=None)
 
 
 def _seen(query: JournalQuery, where: str, values: list[object]) -> Condition:

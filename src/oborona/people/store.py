@@ -184,8 +184,7 @@ class PeopleStore(SharedSqliteFile):
         fields = list(row[:_COUNT])
         try:
             fields[3:6] = (frozenset(str(field).split()) for field in fields[3:6])
-            names = msgspec.structs.fields(Person)
-            pairs = zip((field.name for field in names), fields, strict=True)
+            pairs = zip(Person.__struct_fields__, fields, strict=True)
             return msgspec.convert(dict(pairs), Person)
         except msgspec.ValidationError as error:
             raise StoreError(

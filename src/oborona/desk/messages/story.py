@@ -8,6 +8,8 @@ from collections.abc import Iterator
 from ipaddress import ip_address
 from typing import Final
 
+import msgspec
+
 from oborona import state_files
 from oborona.desk.configured_site import ConfiguredSite
 from oborona.desk.messages.lookup import FoundEntry
@@ -18,7 +20,7 @@ from oborona.desk.site import Site
 from oborona.errors import StoreError
 from oborona.feedback.events.log import EventLog
 from oborona.feedback.events.model import StoredEvent
-from oborona.ident import to_text
+from oborona.ident import time_of_id, to_text
 from oborona.journal.entry import JournalEntry
 from oborona.journal.query import JournalQuery, QueryField, QueryTerm
 from oborona.journal.recipient_scope import mask_words
@@ -31,7 +33,7 @@ from oborona.types import Action
 
 BEFORE_S: Final = 86_400.0  # that a mail server tries again within
 MOST_BEFORE: Final = 20  # refusals
-SEARCH_S: Final = 0.5  # for them
+SEARCH_S: Final = 0.02  # for those without the Message-ID: the newest are found first
 JUNK: Final = "Junk"
 INBOX: Final = "INBOX"
 
@@ -45,15 +47,42 @@ async def tell_story(site: Site, what: str, scope: Scope, within_s: float) -> Me
         event = _refusal(meant.one, scope)
         return MessageStory(id=event.ref, refused=True, events=(event,))
     entry = meant.one.entry
-    events = [*_before(site, entry, scope), *_judged(meant.one, scope)]
+    before, before_since = _before(site, entry, scope)
+    events = [*before, *_judged(meant.one, scope)]
     events += _said(site, entry, scope)
     events += _moved(site, entry, scope)
     events.sort(key=lambda event: event.time)  # of equals, in the order of what follows from what
-    return MessageStory(id=to_text(entry.id), events=tuple(events), reached=meant.reached)
+    return MessageStory(
+        id=to_text(entry.id),
+        events=tuple(events),
+        reached=meant.reached,
+        before_since=before_since,
+    )
 
 
-def _before(site: ConfiguredSite, entry: JournalEntry, scope: Scope) -> Iterator[StoryEvent]:
-    """Yield refusals of the same sender to the same recipients, from the same network, before."""
+def _before(
+    site: ConfiguredSite, entry: JournalEntry, scope: Scope
+) -> tuple[list[StoryEvent], float | None]:
+    """Return refusals of the same sender to the same recipients before, by the Message-ID and from
+    the same network, and when these were looked for back to; None = for a day.
+    """
+    found = dict[str, StoryEvent]()
+    with open_search(site, scope) as journal:
+        for query, within_s in _tries(entry):
+            for hit in journal.find(query, 10 * MOST_BEFORE, within_s=within_s):
+                if len(found) < MOST_BEFORE and _same(hit, entry):
+                    found[hit.id] = _try(hit)
+        reached = journal.reached
+    return list(found.values()), None if reached is None else time_of_id(reached)
+
+
+def _tries(entry: JournalEntry) -> Iterator[tuple[JournalQuery, float | None]]:
+    """Yield what asks for earlier tries, and how long; the last one may come to no end."""
+    since = max(0.0, entry.time - BEFORE_S)
+    asked = JournalQuery(since=since, before=entry.id)
+    if entry.message_id and entry.message_id.isascii():  # has an index
+        term = QueryTerm(QueryField.MESSAGE, entry.message_id)
+        yield msgspec.structs.replace(asked, terms=(term,)), None
     network = client_network(entry.client_ip) or entry.client_ip
     try:
         address = ip_address(network.partition("/")[0])
@@ -63,26 +92,24 @@ def _before(site: ConfiguredSite, entry: JournalEntry, scope: Scope) -> Iterator
     terms = [QueryTerm(QueryField.CLIENT, f"{address}/{bits}")]
     if entry.sender and entry.sender.isascii():  # what is no Unicode can't be asked for
         terms.append(QueryTerm(QueryField.FROM, entry.sender))
-    query = JournalQuery(terms=tuple(terms), since=max(0.0, entry.time - BEFORE_S), before=entry.id)
-    with open_search(site, scope) as journal:
-        number = 0
-        for hit in journal.find(query, 10 * MOST_BEFORE, within_s=SEARCH_S):
-            if number < MOST_BEFORE and _same(hit, entry):
-                number += 1
-                yield StoryEvent(
-                    time=hit.time,
-                    kind=StoryKind.REFUSED,
-                    ref=hit.id,
-                    client=hit.client,
-                    who=" ".join(hit.recipients),
-                    verdict=hit.verdict,
-                    score=hit.score,
-                    line=hit.line,
-                    decided_by=hit.decided_by,
-                    where=hit.told,
-                    times=hit.times,
-                    say=next((one.say for one in hit.reasons), ""),
-                )
+    yield msgspec.structs.replace(asked, terms=tuple(terms)), SEARCH_S
+
+
+def _try(hit: SearchHit) -> StoryEvent:
+    return StoryEvent(
+        time=hit.time,
+        kind=StoryKind.REFUSED,
+        ref=hit.id,
+        client=hit.client,
+        who=" ".join(hit.recipients),
+        verdict=hit.verdict,
+        score=hit.score,
+        line=hit.line,
+        decided_by=hit.decided_by,
+        where=hit.told,
+        times=hit.times,
+        say=next((one.say for one in hit.reasons), ""),
+    )
 
 
 def _same(hit: SearchHit, entry: JournalEntry) -> bool:

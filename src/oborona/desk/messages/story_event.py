@@ -58,6 +58,8 @@ class MessageStory(msgspec.Struct, frozen=True, kw_only=True):
         events: in order.
         candidates: several that were meant.
         reached: as of an explanation.
+        before_since: earlier tries were looked for back to then, Unix seconds, for want of time;
+            None = for a day.
     """
 
     id: str = ""
@@ -65,3 +67,4 @@ class MessageStory(msgspec.Struct, frozen=True, kw_only=True):
     events: tuple[StoryEvent, ...] = ()
     candidates: tuple[FoundMessage, ...] = ()
     reached: str = ""
+    before_since: float | None = None
