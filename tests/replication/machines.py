@@ -27,11 +27,18 @@ def new_state(folder: Path, octets: bytes = SECRET) -> Path:
     return folder
 
 
+def site_of(root: Path, address: str, number: int) -> list[Path]:
+    """Make a site of some machines, mx1 and so on; return their state folders."""
+    machines = [new_state(root / f"mx{place}") for place in range(1, number + 1)]
+    begin_site(machines[0], address, "mx1", "1")
+    for state in machines[1:]:
+        join_site(state, address, state.name, "1")
+    return machines
+
+
 def two_machines(root: Path, address: str) -> tuple[Path, Path]:
     """Make a site of two machines; return their state folders."""
-    first, second = new_state(root / "mx1"), new_state(root / "mx2")
-    begin_site(first, address, "mx1", "1")
-    join_site(second, address, "mx2", "1")
+    first, second = site_of(root, address, 2)
     return first, second
 
 

@@ -291,15 +291,14 @@ class ReplicationLog:
         """
         with self.connected() as db:
             db.execute(
-                "INSERT INTO change (store, machine, number, version, token, rows, statements)"
-                " VALUES (%s, %s, %s, %s, %s, %s, %s)",
-                (store, self.machine, *change),
+                "WITH written AS (INSERT INTO change"
+                " (store, machine, number, version, token, rows, statements)"
+                " VALUES (%s, %s, %s, %s, %s, %s, %s) RETURNING store, number, version),"
+                " headed AS (UPDATE store SET number = w.number, version = w.version"
+                " FROM written w WHERE name = w.store)"
+                " SELECT pg_notify(%s, store) FROM written",
+                (store, self.machine, *change, CHANNEL),
             )
-            db.execute(
-                "UPDATE store SET number = %s, version = %s WHERE name = %s",
-                (change.number, change.version, store),
-            )
-            db.execute("SELECT pg_notify(%s, %s)", (CHANNEL, store))
 
     def changes(self, store: str, after: int, limit: int = AT_ONCE) -> list[LoggedChange]:
         """Return the changes of a store that follow a number, in their order, some at a time."""

@@ -131,6 +131,8 @@ class ReplicaFollower:
     def _follow(self, log: ReplicationLog, name: str, head: StoreHead) -> None:
         store = self.stores[name]
         store.head = head.number
+        if store.number == head.number and not store.trouble.now:
+            return
         path = self._state / name
         if head.number == 0 and not path.exists():
             return

@@ -221,7 +221,7 @@ def check_address(address: str) -> None:
         import psycopg  # noqa: PLC0415 - of those alone who have several machines
     except ModuleNotFoundError as error:
         raise MembershipError(
-            f"{error.name} is missing: ./setup site, or pip install 'psycopg[binary]>=3.2'"
+            f"{error.name} is missing: ./setup machines, or pip install 'psycopg[binary]>=3.2'"
         ) from error
 
     try:
