@@ -114,6 +114,8 @@ lock:            ## resolve again what the locks hold (needs uv)
 	uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-header \
 	    --extra login -c requirements-eventlog.lock --upgrade pyproject.toml -o requirements-login.lock
 	uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-header \
-	    --extra ml --extra eventlog --extra login --group dev -c requirements-ml.lock \
-	    -c requirements-eventlog.lock -c requirements-login.lock \
+	    --extra machines -c requirements-login.lock --upgrade pyproject.toml -o requirements-machines.lock
+	uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-header \
+	    --extra ml --extra eventlog --extra login --extra machines --group dev -c requirements-ml.lock \
+	    -c requirements-eventlog.lock -c requirements-login.lock -c requirements-machines.lock \
 	    --upgrade pyproject.toml -o requirements-dev.lock

@@ -18,11 +18,15 @@ import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, ClassVar, Final, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple, Self
 
 from oborona import store_birth
 from oborona.atomic_file import OpenFileCheck
 from oborona.errors import StoreBusy, StoreError, StoreForbidden, StoreFull, StoreVersion
+from oborona.replication.link import COMMON, read_link
+
+if TYPE_CHECKING:
+    from oborona.replication.replica import StoreReplica
 
 # waiting for another process's transaction, which takes milliseconds; an import some 2 s
 BUSY_S: Final = 5.0
@@ -50,7 +54,14 @@ class SqliteFormat(NamedTuple):
     called: str  # as in "is no ..."
 
 
-def connect(path: Path, *, write: bool, absent: str = "", mode: int = MODE) -> sqlite3.Connection:
+def connect(
+    path: Path,
+    *,
+    write: bool,
+    absent: str = "",
+    mode: int = MODE,
+    factory: type[sqlite3.Connection] = sqlite3.Connection,
+) -> sqlite3.Connection:
     """Return a connection in autocommit, for one thread at a time.
 
     Args:
@@ -58,6 +69,7 @@ def connect(path: Path, *, write: bool, absent: str = "", mode: int = MODE) -> s
         write: it is also to be written.
         absent: what to say where there is no file; empty = one is made.
         mode: of a file that is made; SQLite gives the same to what it keeps beside it.
+        factory: class of the connection.
 
     Raises:
         StoreError: there is none, or it can't be opened.
@@ -74,7 +86,12 @@ def connect(path: Path, *, write: bool, absent: str = "", mode: int = MODE) -> s
         address = f"{path.absolute().as_uri()}?mode={'rw' if write else 'ro'}"
         # aiosqlite works on it in a thread of its own, one call at a time.
         return sqlite3.connect(
-            address, uri=True, timeout=BUSY_S, isolation_level=None, check_same_thread=False
+            address,
+            uri=True,
+            timeout=BUSY_S,
+            isolation_level=None,
+            check_same_thread=False,
+            factory=factory,
         )
     except (OSError, sqlite3.Error) as error:
         raise explained_error(error, path) from error
@@ -155,17 +172,22 @@ def migrate(db: sqlite3.Connection, sqlite_format: SqliteFormat) -> None:
         return
     db.execute("BEGIN IMMEDIATE")
     try:
-        (version,) = db.execute("PRAGMA user_version").fetchone()
-        for statements in sqlite_format.migrations[version:]:
-            for statement in statements:
-                db.execute(statement)
-        db.execute(f"PRAGMA application_id = {sqlite_format.application_id}")
-        db.execute(f"PRAGMA user_version = {max(version, newest)}")
+        _run_migrations(db, sqlite_format)
         db.execute("COMMIT")
     except BaseException:
         if db.in_transaction:
             db.execute("ROLLBACK")
         raise
+
+
+def _run_migrations(db: sqlite3.Connection, sqlite_format: SqliteFormat) -> None:
+    """Apply what is missing, within a transaction."""
+    (version,) = db.execute("PRAGMA user_version").fetchone()
+    for statements in sqlite_format.migrations[version:]:
+        for statement in statements:
+            db.execute(statement)
+    db.execute(f"PRAGMA application_id = {sqlite_format.application_id}")
+    db.execute(f"PRAGMA user_version = {max(version, len(sqlite_format.migrations))}")
 
 
 class SqliteFileKind(NamedTuple):
@@ -190,19 +212,46 @@ class SqliteFileKind(NamedTuple):
             StoreVersion: written by a newer Oborona.
             StoreError: there is none, it is not ours, damaged, or can't be opened or written.
         """
-        db = connect(path, write=True, absent="" if make else self.absent, mode=self.mode)
+        replica = self.replica(path)
+        db = connect(
+            path,
+            write=True,
+            absent="" if make else self.absent,
+            mode=self.mode,
+            factory=sqlite3.Connection if replica is None else replica.factory,
+        )
         try:
             with closed_on_error(db, path):
                 new = checked_version(db, path, self.format) == 0
                 for statement in (*(self.first if new else ()), *self.each):
                     db.execute(statement)
-                migrate(db, self.format)
+                if replica is None:
+                    migrate(db, self.format)
+                else:
+                    replica.claim(db, self.format.application_id, new=new)
                 birth, fresh = store_birth.ensure_birth(db, path.parent)
+                if replica is not None:
+                    replica.bring_up(db)
         except SqliteFileDamaged as damage:
             raise self._mended(damage) from damage
         if fresh:
             store_birth.note_birth(path.parent, path.name, birth, fresh=True, empty=new)
         return db
+
+    def replica(self, path: Path) -> StoreReplica | None:
+        """Return how a file is kept the same on all machines; None = it is this one's alone.
+
+        Raises:
+            StoreError: it can't be known.
+        """
+        if path.name not in COMMON or (link := read_link(path.parent)) is None:
+            return None
+        # of those alone who have several machines
+        from oborona.replication.replica import StoreReplica  # noqa: PLC0415
+
+        return StoreReplica(
+            path, link, len(self.format.migrations), lambda db: _run_migrations(db, self.format)
+        )
 
     def told(self, error: Exception, path: Path) -> StoreError:
         """Return what an error of SQLite means, in an admin's words."""
@@ -234,6 +283,7 @@ class SharedSqliteFile:
         self.path = path
         self._db = self.shared.open(path, make=make)
         self._file = OpenFileCheck(path)
+        self._replica = self.shared.replica(path)
 
     def __enter__(self) -> Self:
         return self
@@ -258,6 +308,11 @@ class SharedSqliteFile:
         if not self._file.in_place():
             self._db.close()
             self._db, self._file = self.shared.open(self.path), OpenFileCheck(self.path)
+            self._replica = self.shared.replica(self.path)
+        if self._replica is not None:
+            with self.told(), self._replica.turn(self._db):
+                yield self._db
+            return
         with self.told():
             self._db.execute("BEGIN IMMEDIATE")
             try:

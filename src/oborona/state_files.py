@@ -21,6 +21,9 @@ RESTORING: Final = "restoring"
 BEFORE_RESTORE: Final = "before-restore-"
 """Folders that begin so, what was here before a restore: `oborona restore`."""
 
+SITE_LINK: Final = "site.json"
+"""Which log in PostgreSQL this machine's common stores follow: `oborona site`."""
+
 # Stores in SQLite.
 JOURNAL: Final = "journal.db"
 """Verdicts and their evidence: the keeper, from the spool of the workers."""

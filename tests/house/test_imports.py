@@ -19,6 +19,7 @@ MAY_IMPORT = {
     "authentication": set[str](),
     "counters": set[str](),
     "config": {"toml"},
+    "replication": set[str](),
     "policy": PURE_ROOMS | {"toml"},
     "telemetry": {"metrics"},
     "resolver": {"metrics", "config", "telemetry"},
@@ -89,6 +90,7 @@ EVERYONE = {
     "state_files",
     "sqlite_file",
     "sqlite_damage",
+    "replication",  # below what opens a store
     "atomic_file",
     "page",
     "plain_text",
@@ -141,9 +143,10 @@ INSIDE = {  # what a folder of a room may import of the room, beside itself
         "intake": {SEAM},
         "trainer": set[str](),
         "final_trainer": {"confinement"},
-        "keeper": {"alarm", "publisher"},
+        "keeper": {"alarm", "publisher", "site"},
         "exporter": {"keeper"},
         "backup": {SEAM},
+        "site": set[str](),
     },
 }
 

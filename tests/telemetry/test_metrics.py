@@ -31,6 +31,7 @@ from oborona.daemon.reader import picture_queue as reader_desk
 from oborona.daemon.reader import pool as reader_pool
 from oborona.daemon.reader import service as reader
 from oborona.daemon.reader.wire import PictureOutcome, ReaderTask
+from oborona.daemon.site import watch as site_watch
 from oborona.daemon.trainer import process as believing
 from oborona.daemon.trainer import trainer
 from oborona.doors.delivery import handover
@@ -174,6 +175,9 @@ def count_recheck() -> None:
     address_watch.WATCHED.set_function(lambda: {(): 1024})
     flow_limit_watch.PASSED.inc("FLOW_STREAMS", "shadow", by=4)
     keeping.BEHIND.set_function(lambda: {("index",): 0.0, ("search",): 12.5})
+    site_watch.AWAY.set_function(lambda: {(): 4.5})
+    site_watch.BEHIND.set_function(lambda: {("personal.db",): 3})
+    site_watch.STUCK.set_function(lambda: {("personal.db",): 0})
 
 
 def count_reader() -> None:

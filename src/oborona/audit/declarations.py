@@ -138,6 +138,10 @@ ACTS: Final = {
     "signatures.remove": ActDeclaration(dry=True, undo="signatures.import"),
     "signatures.reopen": ActDeclaration(dry=True, undo="signatures.decline"),
     "site.backup": ActDeclaration(),
+    "site.begin": ActDeclaration(undo="site.leave"),
+    "site.forget": ActDeclaration(),
+    "site.join": ActDeclaration(undo="site.leave"),
+    "site.leave": ActDeclaration(undo="site.join"),
     "site.restore": ActDeclaration(need=RowNeed.STATE),
     "teach": ActDeclaration(dry=True, undo="model.unlearn"),
 }

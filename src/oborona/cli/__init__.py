@@ -61,6 +61,7 @@ _COMMANDS: Final = {
     "detach": "attach",
     "backup": "backup",
     "restore": "backup",
+    "site": "site",
     "audit": "audit",
     "people": "people.command",
     "desk": "desk",

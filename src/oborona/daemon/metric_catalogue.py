@@ -37,6 +37,7 @@ from oborona.daemon.publisher import reporter as policy
 from oborona.daemon.reader import connection, late_reader, picture_queue
 from oborona.daemon.reader import pool as reader_pool
 from oborona.daemon.reader import service as reader
+from oborona.daemon.site import watch as site_watch
 from oborona.daemon.trainer import process as trainer_process
 from oborona.daemon.trainer import trainer
 from oborona.doors.delivery import handover
@@ -159,6 +160,9 @@ OF_RECHECK: Final = (
     address_watch.WATCHED,
     flow_limit_watch.PASSED,
     journal.BEHIND,
+    site_watch.AWAY,
+    site_watch.BEHIND,
+    site_watch.STUCK,
 )
 OF_FLOWS: Final = (
     flows.UP,

@@ -41,6 +41,7 @@ import oborona.desk.asks.events
 import oborona.desk.asks.flows
 import oborona.desk.asks.incidents
 import oborona.desk.asks.lists
+import oborona.desk.asks.machines
 import oborona.desk.asks.messages
 import oborona.desk.asks.models
 import oborona.desk.asks.outgoing

@@ -23,7 +23,7 @@ from typing import Final
 
 import msgspec
 
-from oborona import lock, state_files
+from oborona import state_files
 from oborona.counters.lmdb_store import VERSION as COUNTERS_VERSION
 from oborona.counters.spool import NO_ROOM
 from oborona.daemon.backup.disk import check_room, octets_below, remove, sync, sync_folder
@@ -35,7 +35,8 @@ from oborona.daemon.backup.manifest import (
     read_manifest,
 )
 from oborona.daemon.state import OPTIONAL
-from oborona.errors import StoreBusy, StoreError, StoreForeign, StoreFull, StoreVersion
+from oborona.daemon.stopped_state import hold_stopped
+from oborona.errors import StoreError, StoreForeign, StoreFull, StoreVersion
 from oborona.journal import schema as journal
 
 KNOWN: Final[Mapping[str, int]] = {
@@ -44,15 +45,6 @@ KNOWN: Final[Mapping[str, int]] = {
     **{store.file: len(store.shared.format.migrations) for store in OPTIONAL},
 }
 """Stores, each with the newest version of its format that this program reads."""
-LOCKS: Final = (
-    state_files.WORKERS_LOCK,
-    state_files.KEEPER_LOCK,
-    state_files.READER_LOCK,
-    state_files.TRAINER_LOCK,
-    state_files.INTAKE_LOCK,
-    state_files.FLOWS_LOCK,
-    f"{state_files.COUNTERS}/{state_files.COUNTERS_LOCK}",
-)
 
 
 class RestoreResult(msgspec.Struct, frozen=True, kw_only=True):
@@ -88,7 +80,7 @@ def restore_backup(source: Path, *, state: Path | None, force: bool) -> RestoreR
     try:
         where.mkdir(mode=0o700, parents=True, exist_ok=True)
         with ExitStack() as locks:
-            _check_nobody_runs(where, locks)
+            hold_stopped(where, "oborona restore", locks)
             unfinished = (where / state_files.RESTORING).exists()
             if _holds_anything(where) and not (force or unfinished):
                 raise StoreForeign(
@@ -124,16 +116,6 @@ def _check_versions(source: Path, manifest: BackupManifest) -> None:
                 f"it) knows {known_version or 'no such store'}:"
                 " install the newer one first"
             )
-
-
-def _check_nobody_runs(state: Path, locks: ExitStack) -> None:
-    """Hold what daemons hold; without making what is not there."""
-    for name in LOCKS:
-        if (state / name).exists():
-            try:
-                locks.enter_context(lock.hold(state / name, "oborona restore"))
-            except StoreBusy as busy:
-                raise StoreBusy(f"{busy}: stop it first (systemctl stop oborona)") from busy
 
 
 def _holds_anything(state: Path) -> bool:

@@ -81,6 +81,7 @@ async def _main(
     beside.append(asyncio.create_task(_keep_charts(state)))
     beside.append(asyncio.create_task(_watch_complaints(state, counters, policy)))
     beside.append(asyncio.create_task(_watch_audit(settings, state)))
+    beside.append(asyncio.create_task(_follow_site(state)))
     if settings.alarm.held_hours or settings.alarm.tell_senders:
         beside.append(asyncio.create_task(_watch_held_mail(settings, name, state)))
     if settings.addresses.listings:
@@ -208,6 +209,16 @@ async def _watch_audit(settings: Settings, state: Path) -> None:
     from oborona.daemon.keeper.audit_watch import AuditWatch  # noqa: PLC0415
 
     await AuditWatch(state, settings.log.audit_days, time.time).run()
+
+
+async def _follow_site(state: Path) -> None:
+    """Bring here what other machines write, whenever this one is one of a site, for ever."""
+    while True:
+        await _wait_until((state / state_files.SITE_LINK).exists, ACCOUNTS_S)
+        # a machine alone has a smaller keeper
+        from oborona.daemon.site.watch import SiteWatch  # noqa: PLC0415
+
+        await SiteWatch(state).run()
 
 
 async def _watch_held_mail(settings: Settings, name: str, state: Path) -> None:

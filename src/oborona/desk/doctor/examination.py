@@ -30,6 +30,7 @@ from oborona.desk.doctor.hooks import hooks
 from oborona.desk.doctor.hostname import name
 from oborona.desk.doctor.intake import intake
 from oborona.desk.doctor.interpreter import interpreter
+from oborona.desk.doctor.machines import machines
 from oborona.desk.doctor.mailboxes import mailboxes
 from oborona.desk.doctor.model import final, model
 from oborona.desk.doctor.outgoing import outgoing
@@ -62,7 +63,7 @@ def checks(folder: Path | None) -> Mapping[str, Check]:
         folder: of main.cf, where Postfix has several instances; None: the one that its tools take.
     """
     return {
-        "interpreter": interpreter, "policy": policy_reports, "state": state_reports, "stores": stores, "name": name, "daemon": daemon, "counters": counters, "doors": doors,
+        "interpreter": interpreter, "policy": policy_reports, "state": state_reports, "stores": stores, "machines": machines, "name": name, "daemon": daemon, "counters": counters, "doors": doors,
         "postfix": partial(postfix, folder=folder), "exim": exim, "traffic": partial(traffic, folder=folder), "clients": clients, "delivery": delivery, "dns": dns, "free_lists": free_lists,
         "engines": engines, "places": places, "reader": reader, "signatures": signatures, "pins": pins, "accounts": accounts, "hooks": hooks, "addresses": addresses,
         "outgoing": partial(outgoing, folder=folder), "model": model, "final": final, "personal": personal, "intake": intake, "reports": reports_by_mail, "mailboxes": mailboxes,

@@ -23,6 +23,7 @@ from oborona.telemetry.log import event
 from oborona.types import Action, Envelope, Verdict
 
 WRITE_S: Final = 0.5  # between writes
+AGAIN_S: Final = 5.0  # from one that failed to the next
 MOST_RECIPIENTS: Final = 20  # of a message that a person writes to people
 MOST_WAITING: Final = 10_000  # contacts in memory: what comes on top of them is not learned
 LEARNED: Final = Counter("oborona_contacts_learned", "Contacts learned from outgoing mail.", ())
@@ -76,15 +77,29 @@ class ContactLearner:
             await asyncio.sleep(WRITE_S)
             self._learned_any.clear()
             letters, self._waiting, self._number = self._waiting, {}, 0
-            await asyncio.to_thread(self._write, letters)
+            if not await asyncio.to_thread(self._write, letters):
+                self._wait_again(letters)
+                await asyncio.sleep(AGAIN_S)
 
     def close(self) -> None:
-        """Write down what still waits; what can't be written now is lost."""
+        """Write down what still waits; what can't be written at the end is lost."""
         if self._waiting:
             self._write(self._waiting)
             self._waiting = {}
 
-    def _write(self, letters: dict[str, dict[str, None]]) -> None:
+    def _wait_again(self, letters: dict[str, dict[str, None]]) -> None:
+        """Let wait what could not be written, as far as there is room."""
+        for person, addresses in letters.items():
+            if self._number >= MOST_WAITING:
+                return
+            waiting = self._waiting.setdefault(person, {})
+            before = len(waiting)
+            waiting.update(addresses)
+            self._number += len(waiting) - before
+        self._learned_any.set()
+
+    def _write(self, letters: dict[str, dict[str, None]]) -> bool:
+        """Write it down; return whether it could be."""
         try:
             with PersonStore(self._path) as store:
                 LEARNED.inc(by=store.written(letters, now=time.time()))
@@ -92,7 +107,8 @@ class ContactLearner:
             if not self._trouble:
                 event(log, logging.ERROR, "contacts are not learned", error=error)
             self._trouble = str(error)
-            return
+            return False
         if self._trouble:
             event(log, logging.WARNING, "contacts are learned again")
             self._trouble = ""
+        return True

@@ -1,0 +1,152 @@
+"""`oborona site`: several machines that have their stores of people's work in common."""
+
+from __future__ import annotations
+
+import socket
+from contextlib import ExitStack
+from pathlib import Path
+
+import click
+
+from oborona import __version__
+from oborona.cli.context import CliContext, pass_cli_context
+from oborona.cli.output import echo, echo_json
+from oborona.cli.terminal_person import terminal_caller
+from oborona.daemon.site.membership import (
+    MembershipError,
+    begin_site,
+    join_site,
+    leave_site,
+)
+from oborona.daemon.stopped_state import hold_stopped
+from oborona.desk.asks.machines import MachinesQuestion, SiteMachine, list_machines
+from oborona.desk.doctor.machines import SILENT_S
+from oborona.desk.doctor.traffic import ago
+from oborona.desk.owner import as_owner_of
+from oborona.replication.link import read_link
+from oborona.replication.log import ReplicationLog
+
+_address = click.argument("address", metavar="postgresql://…")
+_name = click.option(
+    "--name", metavar="MACHINE", help="Name of this machine in the site; default: its host name."
+)
+
+
+@click.group()
+def site() -> None:
+    """Make several machines one site: personal lists, manual overrides, signatures, cases and the
+    console's people are the same on all (docs/operate/machines.md).
+    """
+
+
+@site.command()
+@_address
+@_name
+@pass_cli_context
+def begin(context: CliContext, address: str, name: str | None) -> None:
+    """Begin a site in an empty database of PostgreSQL, with this machine's stores.
+
+    ADDRESS is what libpq reads: postgresql://USER@HOST:PORT/DATABASE?sslmode=verify-full, or
+    name=value pairs. Oborona must be stopped here.
+    """
+    with _stopped(context.state, "oborona site begin"):
+        there = begin_site(context.state, address, name or _host(), __version__)
+    echo(f"this machine is {name or _host()}; the site has of it: {', '.join(there) or 'nothing'}")
+    echo("start Oborona, and on each other machine: oborona site join ADDRESS")
+
+
+@site.command()
+@_address
+@_name
+@pass_cli_context
+def join(context: CliContext, address: str, name: str | None) -> None:
+    """Join a site: its stores take the place of this machine's, which are set aside.
+
+    This machine must have the site's secret, and Oborona must be stopped here. Joining again
+    fetches the stores anew.
+    """
+    with _stopped(context.state, "oborona site join"):
+        aside = join_site(context.state, address, name or _host(), __version__)
+    echo(f"this machine is {name or _host()}; start Oborona")
+    for path in aside:
+        echo(f"kept what was there: {path}")
+
+
+@site.command()
+@pass_cli_context
+def leave(context: CliContext) -> None:
+    """Leave the site: the stores stay as they are, and are this machine's alone.
+
+    Oborona must be stopped here.
+    """
+    link = read_link(context.state)
+    if link is None:
+        raise MembershipError("this machine is alone: it is of no site")
+    with _stopped(context.state, "oborona site leave"):
+        leave_site(context.state, link)
+    echo(f"this machine was {link.machine}; what it knows is its own now")
+
+
+@site.command()
+@click.argument("machine")
+@pass_cli_context
+def forget(context: CliContext, machine: str) -> None:
+    """Forget a MACHINE that will not come back: the log is kept for it no longer."""
+    link = read_link(context.state)
+    if link is None:
+        raise MembershipError("this machine is alone: it is of no site")
+    log = ReplicationLog(link.address, link.machine)
+    try:
+        log.check(link.site)
+        gone = log.forget_machine(machine, "")
+    finally:
+        log.close()
+    if not gone:
+        click.echo(f"oborona: there is no machine {machine} in the site", err=True)
+        click.get_current_context().exit(1)
+
+
+@site.command()
+@click.option("--json", "as_json", is_flag=True, help="JSON, a machine a line.")
+@pass_cli_context
+def status(context: CliContext, as_json: bool) -> None:
+    """Show the machines of the site and how far each is. Exit status 1 when one is behind, silent
+    or stuck.
+    """
+    found = list_machines(context, terminal_caller(), MachinesQuestion())
+    if not found.machine:
+        click.echo("this machine is alone: it is of no site", err=True)
+        return
+    for machine in found.machines:
+        if as_json:
+            echo_json(machine)
+        else:
+            _print(machine)
+    if any(_is_troubled(machine) for machine in found.machines):
+        click.get_current_context().exit(1)
+
+
+def _is_troubled(machine: SiteMachine) -> bool:
+    return machine.silent_s > SILENT_S or any(one.trouble for one in machine.stores)
+
+
+def _print(machine: SiteMachine) -> None:
+    here = " (this one)" if machine.here else ""
+    silent = f", last heard of {ago(machine.silent_s)} ago" if machine.silent_s > SILENT_S else ""
+    echo(f"{machine.name}{here}: Oborona {machine.version}{silent}")
+    for one in machine.stores:
+        behind = f", {one.behind:,} behind" if one.behind else ""
+        trouble = f": {one.trouble}" if one.trouble else ""
+        echo(f"    {one.store:16} {one.number:>10,}{behind}{trouble}")
+
+
+def _host() -> str:
+    return socket.gethostname().partition(".")[0]
+
+
+def _stopped(state: Path, who: str) -> ExitStack:
+    """Return what holds a state that no daemon uses, as its owner."""
+    held = ExitStack()
+    held.enter_context(as_owner_of(state))
+    hold_stopped(state, who, held)
+    return held

@@ -1,0 +1,250 @@
+"""A machine begins a site, joins one, or leaves it; nothing else uses its stores meanwhile.
+
+    begin   the stores of this machine are the site's from now on: each is put into the log
+    join    the site's stores take the place of this machine's, which are set aside
+    leave   the stores stay as they are, and are this machine's alone
+
+The stores are keyed with the site's secret: it must be the same on all machines, and is copied by
+hand.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import secrets
+import sqlite3
+import time
+from contextlib import closing
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from oborona import store_birth
+from oborona.atomic_file import sync_folder, write_atomically
+from oborona.daemon.site.snapshot import ReplicaSnapshot, fetched, last_snapshot, take_snapshot
+from oborona.errors import StoreError, StoreForeign
+from oborona.replication.link import COMMON, ReplicationLink, link_path, read_link
+from oborona.replication.log import LogForeignError, ReplicationLog
+from oborona.replication.replica import ReplicaPosition, place
+from oborona.sqlite_file import ERRORS, PARTS, connect, explained_error, part_of
+
+_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9.-]{0,62}")
+_MODE: Final = 0o640
+
+
+class MembershipError(StoreError):
+    """A machine can't begin, join or leave."""
+
+
+def begin_site(state: Path, address: str, machine: str, version: str) -> list[str]:
+    """Make a machine's stores those of a new site; return which there were.
+
+    Args:
+        state: the state folder, used by nobody.
+        address: of a database in PostgreSQL that is for this alone, as libpq reads it.
+        machine: name of this machine in the site.
+        version: of this Oborona.
+
+    Raises:
+        MembershipError: it follows a site already, has no secret, or its name can't be one.
+        LogForeignError: the database holds a site already.
+        StoreError: the log or a store can't be used.
+    """
+    known = _checked(state, address, machine)
+    log = ReplicationLog(address, machine)
+    try:
+        log.prepare()
+        log.clear()
+        link = ReplicationLink(address=address, site=_mark(), machine=machine, mark=_mark())
+        there = [name for name in COMMON if (state / name).exists()]
+        for name in COMMON:
+            log.add_store(name, _placed(state / name, link.site) if name in there else 0)
+        for name in there:
+            take_snapshot(log, state / name)
+        log.add_machine(link.mark, version)
+        log.begin_site(link.site, known)
+        _write_link(state, link)
+    finally:
+        log.close()
+    return there
+
+
+def join_site(state: Path, address: str, machine: str, version: str) -> list[Path]:
+    """Let the site's stores take the place of a machine's; return what was set aside.
+
+    Args: as of `begin_site`.
+
+    Raises:
+        StoreForeign: the site has another secret.
+        MembershipError: its name is taken by another machine, or can't be one.
+        StoreError: as of `begin_site`.
+    """
+    known = _checked(state, address, machine, again=True)
+    log = ReplicationLog(address, machine)
+    try:
+        found = log.site()
+        if found is None:
+            raise LogForeignError(
+                "there is no site in that database; `oborona site begin` begins one"
+            )
+        mark, secret = found
+        if secret != known:
+            raise StoreForeign(
+                f"the site has another secret than {state}: copy the file `secret` of a machine of "
+                "the site here, before Oborona first starts"
+            )
+        log.prepare()
+        link = ReplicationLink(
+            address=address, site=mark, machine=machine, mark=_known_mark(state) or _mark()
+        )
+        log.add_machine(link.mark, version)
+        aside = [moved for name in COMMON for moved in restore_store(log, state / name, mark)]
+        _write_link(state, link)
+    finally:
+        log.close()
+    return aside
+
+
+def leave_site(state: Path, link: ReplicationLink) -> None:
+    """Make a machine's stores its own, as they are; the site forgets it, where it can be told.
+
+    Raises:
+        StoreError: a store can't be written.
+    """
+    for name in COMMON:
+        path = state / name
+        if path.exists():
+            try:
+                with closing(connect(path, write=True)) as db:
+                    db.execute("DROP TABLE IF EXISTS replica")
+            except ERRORS as error:
+                raise explained_error(error, path) from error
+    link_path(state).unlink()
+    sync_folder(state)
+    log = ReplicationLog(link.address, link.machine)
+    try:
+        log.forget_machine(link.machine, link.mark)
+    finally:
+        log.close()
+
+
+def _checked(state: Path, address: str, machine: str, *, again: bool = False) -> str:
+    """Return the check value of a state's secret, all being well."""
+    if not _NAME.fullmatch(machine):
+        raise MembershipError(
+            f"{machine!r}: a machine's name has letters, digits, dots and hyphens"
+        )
+    check_address(address)
+    if link_path(state).exists() and not again:
+        raise MembershipError(f"{link_path(state)}: this machine follows a site already")
+    known = store_birth.secret_check_value(state)
+    if not known:
+        raise MembershipError(
+            f"{state} holds no state yet: start Oborona once, or `oborona doctor`"
+        )
+    return known
+
+
+def _placed(path: Path, site: str) -> int:
+    """Make a file a replica at no change; return the version of its format."""
+    try:
+        with closing(connect(path, write=True)) as db:
+            db.execute("BEGIN IMMEDIATE")
+            place(db, ReplicaPosition(site, 0))
+            db.execute("COMMIT")
+            (version,) = db.execute("PRAGMA user_version").fetchone()
+    except ERRORS as error:
+        raise explained_error(error, path) from error
+    return int(version)
+
+
+def restore_store(log: ReplicationLog, path: Path, site: str) -> list[Path]:
+    """Put the site's store, as its last snapshot is, in the place of a machine's.
+
+    Return where that is now.
+
+    Raises:
+        StoreError: the snapshot can't be had, or the file not be written.
+    """
+    snapshot = last_snapshot(log, path.name)
+    if snapshot is None:
+        return _set_aside(path)
+    with fetched(log, snapshot, path.parent) as copy:
+        _check_copy(copy, snapshot, site)
+        os.chmod(copy, _MODE)  # noqa: PTH101 - as of `sqlite_file.MODE`
+        aside = _set_aside(path)
+        copy.replace(path)
+        sync_folder(path.parent)
+    with closing(connect(path, write=True)) as db:
+        birth = store_birth.stored_birth(db)
+    if birth is not None:
+        store_birth.note_birth(path.parent, path.name, birth, fresh=False)
+    return aside
+
+
+def _check_copy(copy: Path, snapshot: ReplicaSnapshot, site: str) -> None:
+    try:
+        with closing(sqlite3.connect(copy)) as db:
+            db.execute("BEGIN IMMEDIATE")
+            place(db, ReplicaPosition(site, snapshot.number))
+            db.execute("COMMIT")
+    except ERRORS as error:
+        raise explained_error(error, copy) from error
+
+
+def _set_aside(path: Path) -> list[Path]:
+    if not path.exists():
+        return []
+    stamp = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime())
+    target = path.with_name(f"{path.name}.before-join-{stamp}")
+    for suffix in PARTS:
+        if part_of(path, suffix).exists():
+            part_of(path, suffix).replace(part_of(target, suffix))
+    return [target]
+
+
+def _write_link(state: Path, link: ReplicationLink) -> None:
+    write_atomically(link_path(state), msgspec.json.encode(link) + b"\n")
+    link_path(state).chmod(_MODE)
+
+
+def check_address(address: str) -> None:
+    """Refuse an address that can't be one, or that holds a password: command lines and the audit
+    log are read by others.
+
+    Raises:
+        MembershipError: it is so.
+    """
+    try:
+        import psycopg  # noqa: PLC0415 - of those alone who have several machines
+    except ModuleNotFoundError as error:
+        raise MembershipError(
+            f"{error.name} is missing: ./setup machines, or pip install 'psycopg[binary]>=3.2'"
+        ) from error
+
+    try:
+        parts = psycopg.conninfo.conninfo_to_dict(address)
+    except psycopg.ProgrammingError as error:
+        raise MembershipError(
+            f"no address of a database: {' '.join(str(error).split())}"
+        ) from error
+    if parts.get("password"):
+        raise MembershipError(
+            "the address holds a password: write it into a file that user oborona alone can read "
+            "(HOST:PORT:DATABASE:USER:PASSWORD), and passfile=FILE into the address"
+        )
+
+
+def _known_mark(state: Path) -> str:
+    """Return the mark that a state folder had in a site; empty where it had none."""
+    try:
+        link = read_link(state)
+    except StoreError:
+        return ""
+    return "" if link is None else link.mark
+
+
+def _mark() -> str:
+    return secrets.token_hex(8)

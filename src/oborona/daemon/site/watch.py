@@ -1,0 +1,102 @@
+"""The keeper's part in a site of several machines: what others write is brought here."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final
+
+from oborona import __version__, state_files
+from oborona.daemon.site.follower import ReplicaFollower
+from oborona.feedback.cases import schema as case_store
+from oborona.metrics import Gauge
+from oborona.people import schema as people_store
+from oborona.replication.link import read_link
+from oborona.sqlite_file import SqliteFileKind
+from oborona.stores.persons import schema as person_store
+from oborona.stores.pins import schema as pin_store
+from oborona.stores.signatures import schema as signature_store
+from oborona.telemetry.trouble import TroubleNotice
+
+COMMON_KINDS: Final[Mapping[str, SqliteFileKind]] = {
+    state_files.PERSONS: person_store.SHARED,
+    state_files.PINS: pin_store.SHARED,
+    state_files.SIGNATURES: signature_store.SHARED,
+    state_files.CASES: case_store.SHARED,
+    state_files.PEOPLE: people_store.SHARED,
+}
+"""How the common stores are opened, by the names of their files."""
+
+AGAIN_S: Final = 5.0  # before another try, where nobody knows which log to follow
+AWAY: Final = Gauge(
+    "oborona_site_log_away_seconds",
+    "For how long the site's log has not answered; 0 while it does. Of several machines alone.",
+    (),
+)
+BEHIND: Final = Gauge(
+    "oborona_site_changes_behind",
+    "Changes of a common store that are in the site's log and were not done here yet.",
+    ("store",),
+)
+STUCK: Final = Gauge(
+    "oborona_site_store_stuck",
+    "1 while a common store does not follow the site's log: the keeper's log says why.",
+    ("store",),
+)
+
+
+class SiteWatch:
+    """Follows the site's log for one keeper, as long as the state folder is linked to it.
+
+    Args:
+        state: state folder.
+    """
+
+    def __init__(self, state: Path) -> None:
+        self._state = state
+        self._follower: ReplicaFollower | None = None
+        self._trouble = TroubleNotice(
+            "the site is not followed; what is known stays in force", "the site is followed again"
+        )
+        AWAY.set_function(self._away)
+        BEHIND.set_function(self._behind)
+        STUCK.set_function(self._stuck)
+
+    async def run(self) -> None:
+        """Follow until the machine leaves the site."""
+        stop = threading.Event()
+        try:
+            with self._trouble.noted():
+                await asyncio.to_thread(self._follow, stop)
+            if self._trouble.now:
+                await asyncio.sleep(AGAIN_S)
+        finally:
+            stop.set()
+
+    def _follow(self, stop: threading.Event) -> None:
+        while not stop.is_set() and (link := read_link(self._state)) is not None:
+            self._follower = ReplicaFollower(self._state, link, COMMON_KINDS, __version__)
+            self._follower.run(stop)
+        self._follower = None
+
+    def _away(self) -> dict[tuple[()], float]:
+        if self._follower is None:
+            return {}
+        return {(): self._follower.away_s}
+
+    def _behind(self) -> dict[tuple[str], float]:
+        if self._follower is None:
+            return {}
+        return {
+            (name,): max(0, store.head - store.number)
+            for name, store in self._follower.stores.items()
+        }
+
+    def _stuck(self) -> dict[tuple[str], float]:
+        if self._follower is None:
+            return {}
+        return {
+            (name,): int(bool(store.trouble.now)) for name, store in self._follower.stores.items()
+        }

@@ -1,0 +1,61 @@
+"""What `oborona doctor` says of a site of several machines: does this one follow the others."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from oborona.desk.doctor.report import CheckReport, CheckState
+from oborona.desk.doctor.traffic import ago
+from oborona.desk.site import Site
+from oborona.errors import StoreError
+from oborona.replication.link import ReplicationLink, read_link
+from oborona.replication.log import LoggedMachine, ReplicationLog
+
+WHAT: Final = "machines"
+SILENT_S: Final = 30.0  # a machine tells how far it is each 5 s
+
+
+def machines(context: Site) -> Iterator[CheckReport]:
+    """Ask the site's log how far each machine is; a machine alone has none."""
+    link = read_link(context.state)
+    if link is None:
+        return
+    log = ReplicationLog(link.address, link.machine)
+    try:
+        log.check(link.site)
+        found = log.machines()
+    except StoreError as error:
+        yield CheckReport(
+            WHAT,
+            CheckState.FAIL,
+            f"{error}: this machine judges by what it knew, and nobody can change it",
+            "is PostgreSQL up, and does it let this machine in?",
+        )
+        return
+    finally:
+        log.close()
+    wrong = [report for one in found for report in _wrong(one, link)]
+    yield from wrong
+    if not wrong:
+        yield CheckReport(
+            WHAT, CheckState.OK, f"{', '.join(one.name for one in found)}: all have the same"
+        )
+
+
+def _wrong(one: LoggedMachine, link: ReplicationLink) -> Iterator[CheckReport]:
+    here = one.name == link.machine
+    if one.silent_s > SILENT_S:
+        yield CheckReport(
+            WHAT,
+            CheckState.FAIL if here else CheckState.WARN,
+            f"{one.name}{' (this one)' if here else ''} was last heard of {ago(one.silent_s)} ago",
+            "start its keeper (oborona serve)"
+            if here
+            else f"start Oborona there; if it will not come back: oborona site forget {one.name}",
+        )
+    for store in one.stores:
+        if store.trouble:
+            yield CheckReport(
+                WHAT, CheckState.FAIL, f"{store.store} on {one.name} stands still: {store.trouble}"
+            )

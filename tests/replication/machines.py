@@ -1,0 +1,71 @@
+"""Machines of one site: state folders that follow one log in a real PostgreSQL."""
+
+from __future__ import annotations
+
+import sqlite3
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import closing, contextmanager
+from pathlib import Path
+
+from oborona import secret, state_files
+from oborona.daemon.site.follower import ReplicaFollower
+from oborona.daemon.site.membership import begin_site, join_site
+from oborona.daemon.site.watch import COMMON_KINDS
+from oborona.replication.link import read_link
+from oborona.sqlite_file import SqliteFileKind
+from oborona.stores.persons.store import PersonStore
+
+SECRET = b"s" * 32
+
+
+def new_state(folder: Path, octets: bytes = SECRET) -> Path:
+    """Make a state folder with a secret, as a first start leaves it."""
+    folder.mkdir(parents=True)
+    (folder / state_files.SECRET).write_bytes(octets)
+    secret.make(folder)
+    return folder
+
+
+def site_of(root: Path, address: str, number: int) -> list[Path]:
+    """Make a site of some machines, mx1 and so on; return their state folders."""
+    machines = [new_state(root / f"mx{place}") for place in range(1, number + 1)]
+    begin_site(machines[0], address, "mx1", "1")
+    for state in machines[1:]:
+        join_site(state, address, state.name, "1")
+    return machines
+
+
+def two_machines(root: Path, address: str) -> tuple[Path, Path]:
+    """Make a site of two machines; return their state folders."""
+    first, second = site_of(root, address, 2)
+    return first, second
+
+
+def dump(state: Path, name: str = state_files.PERSONS) -> list[str]:
+    """Return all that a file holds, but its birth, which is the machine's."""
+    with closing(sqlite3.connect(state / name)) as db:
+        return [line for line in db.iterdump() if '"begun"' not in line]
+
+
+def persons(state: Path) -> PersonStore:
+    """Open the persons of a machine."""
+    return PersonStore(state / state_files.PERSONS)
+
+
+@contextmanager
+def following(
+    state: Path, kinds: Mapping[str, SqliteFileKind] = COMMON_KINDS
+) -> Iterator[ReplicaFollower]:
+    """Follow the log for a machine within."""
+    link = read_link(state)
+    assert link is not None
+    follower = ReplicaFollower(state, link, kinds, "1")
+    stop = threading.Event()
+    thread = threading.Thread(target=follower.run, args=(stop,))
+    thread.start()
+    try:
+        yield follower
+    finally:
+        stop.set()
+        thread.join()
