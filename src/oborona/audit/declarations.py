@@ -90,6 +90,7 @@ ACTS: Final = {
     "own.say_again": ActDeclaration(dry=True, undo="own.take_back"),
     "own.strict": ActDeclaration(dry=True, undo="own.strict"),
     "own.take_back": ActDeclaration(dry=True, undo="own.say_again"),
+    "passkeys.remove": ActDeclaration(dry=True),
     "people.add": ActDeclaration(dry=True, undo="people.forget"),
     "people.end_session": ActDeclaration(dry=True),
     "people.forget": ActDeclaration(dry=True),

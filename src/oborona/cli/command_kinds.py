@@ -192,6 +192,8 @@ KINDS: Final[dict[str, Ask | ActCommand | Exempt]] = {
     "people list": Ask(("people.list",)),
     "people off": ActCommand("people.off", ("name",)),
     "people on": ActCommand("people.on", ("name",)),
+    "people passkey list": Ask(("passkeys.list",)),
+    "people passkey remove": ActCommand("passkeys.remove", ("name", "passkey")),
     "people roles": ActCommand("people.roles", ("name",)),
     "people sessions": ActCommand("people.end_session", ("name", "end"), when="end"),
     "people show": Ask(("people.show",)),

@@ -16,11 +16,13 @@ import oborona.desk.acts.outgoing
 import oborona.desk.acts.own_digest
 import oborona.desk.acts.own_lists
 import oborona.desk.acts.own_words
+import oborona.desk.acts.passkeys
 import oborona.desk.acts.people
 import oborona.desk.acts.personal
 import oborona.desk.acts.policy
 import oborona.desk.acts.recheck
 import oborona.desk.acts.reputation
+import oborona.desk.acts.sessions
 import oborona.desk.acts.signatures
 import oborona.desk.acts.teach
 import oborona.desk.asks.accounts
