@@ -236,6 +236,14 @@ class ConsoleSettings(ListenSettings, frozen=True, kw_only=True):
         ),
     ] = "overlay"
 
+    two_persons: Annotated[
+        bool,
+        Meta(
+            description="Publish the policy live by two persons alone: one proposes a draft, "
+            "another approves it (docs/policy/drafts.md). Rolling back needs one."
+        ),
+    ] = False
+
     def desk_path(self, state: Path) -> Path:
         """Return the socket file of the desk.
 

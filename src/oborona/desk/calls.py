@@ -7,6 +7,8 @@ import oborona.desk.acts.alarm
 import oborona.desk.acts.campaigns
 import oborona.desk.acts.cases
 import oborona.desk.acts.counters
+import oborona.desk.acts.draft_forms
+import oborona.desk.acts.drafts
 import oborona.desk.acts.events
 import oborona.desk.acts.incidents
 import oborona.desk.acts.keys
@@ -20,6 +22,7 @@ import oborona.desk.acts.passkeys
 import oborona.desk.acts.people
 import oborona.desk.acts.personal
 import oborona.desk.acts.policy
+import oborona.desk.acts.proposals
 import oborona.desk.acts.recheck
 import oborona.desk.acts.reputation
 import oborona.desk.acts.sessions
@@ -32,6 +35,7 @@ import oborona.desk.asks.campaigns
 import oborona.desk.asks.charts
 import oborona.desk.asks.counters
 import oborona.desk.asks.doctor
+import oborona.desk.asks.drafts
 import oborona.desk.asks.events
 import oborona.desk.asks.flows
 import oborona.desk.asks.incidents

@@ -7,17 +7,12 @@ from typing import Any
 
 import msgspec
 
-from oborona.desk.acts.policy import DraftChanged, DraftRebased, TestAdded
-from oborona.desk.asks.policy import (
-    ComparedPolicies,
-    DraftList,
-    DraftShown,
-    LintAnswer,
-    OriginList,
-    TestsAnswer,
-    VersionList,
-)
+from oborona.desk.acts.draft_forms import TestAdded
+from oborona.desk.acts.drafts import DraftRebased
+from oborona.desk.asks.drafts import DraftList, DraftShown, LintAnswer, TestsAnswer
+from oborona.desk.asks.policy import ComparedPolicies, OriginList, VersionList
 from oborona.desk.policy.difference import FileDifference, MeaningChange
+from oborona.desk.policy.draft_change import DraftChanged
 from oborona.desk.policy.draft_desk import DraftBrief, DraftFile
 from oborona.desk.policy.lint import PolicyProblem
 from oborona.desk.policy.origins import OriginRow

@@ -21,7 +21,7 @@ from oborona.desk.asks.policy import (
 from oborona.desk.owner import as_asker, as_owner_of
 from oborona.desk.policy.difference import MeaningChange
 from oborona.desk.policy.folder_replacement import replace_files
-from oborona.desk.policy.guarded_publication import roll_back_to
+from oborona.desk.policy.guarded_roll_back import roll_back_to
 from oborona.stores.policy_versions.digests import FileSet
 from oborona.stores.policy_versions.store import PolicyVersion
 
