@@ -54,6 +54,7 @@ KINDS: Final[dict[str, Ask | ActCommand | Exempt]] = {
     "chart": Ask(("charts.read", "charts.series")),
     "policy limits": Ask(),
     "policy migrate": ActCommand("policy.migrate"),
+    "policy publish": ActCommand("policy.publish", ("draft",)),
     "policy reload": ActCommand("policy.reload"),
     "policy replay": Ask(("policy.preview",)),
     "policy roll-back": ActCommand("policy.roll_back", ("version",)),

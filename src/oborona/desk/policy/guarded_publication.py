@@ -13,9 +13,11 @@ from oborona.desk.policy.draft_desk import check_base, draft_folder, owned
 from oborona.desk.policy.draft_note import DraftProposal
 from oborona.desk.policy.drafts import Draft
 from oborona.desk.policy.file_set import OVERLAY
+from oborona.desk.policy.folder_replacement import replace_files
 from oborona.desk.policy.form import HEAD
 from oborona.desk.policy.guards import check_preview, checked_policy
 from oborona.desk.policy.publication import (
+    FolderWriter,
     PolicyPublication,
     check_files,
     published_answer,
@@ -75,6 +77,7 @@ def publish_live(
     sure: bool,
     dry: bool,
     proposal_of: Callable[[Draft], DraftProposal] | None = None,
+    write: FolderWriter = replace_files,
 ) -> PolicyPublication:
     """Publish a draft live.
 
@@ -87,6 +90,7 @@ def publish_live(
         dry: say what would be done, and do nothing.
         proposal_of: returns what the caller approves by it, or refuses that; None = it is their
             own doing.
+        write: writes the folder.
 
     Raises:
         CallError: a guard, or the daemon, refuses it; what was there is there.
@@ -109,6 +113,7 @@ def publish_live(
             comment=reason if proposal is None else f"{proposal.reason}; approved: {reason}",
             meaning=plan.policy.version,
             proposer="" if proposal is None else proposal.by,
+            write=write,
         )
         _follow(site, draft, published, draft.files)
         return published_answer(plan.answer, published, outcome, version)
