@@ -1,4 +1,4 @@
-"""Pages of the policy: what is in force, drafts, publication, versions."""
+"""Pages of the policy: what is in force, drafts, proposals, publication, versions."""
 
 from __future__ import annotations
 
