@@ -27,7 +27,7 @@ class OwnPasskey(msgspec.Struct, frozen=True, kw_only=True):
     last: float
 
 
-class OwnPasskeys(msgspec.Struct, frozen=True, kw_only=True):
+class ShownPasskeys(msgspec.Struct, frozen=True, kw_only=True):
     """All of them, the oldest first; `trouble` says why the site can take none."""
 
     passkeys: list[OwnPasskey]
@@ -45,7 +45,7 @@ async def show_passkeys(visit: Visit) -> web.Response:
 
 
 async def _show(visit: Visit, told: str = "") -> web.Response:
-    found = await visit.ask("me.passkeys", {}, OwnPasskeys)
+    found = await visit.ask("me.passkeys", {}, ShownPasskeys)
     status = 422 if told else 200
     name = visit.form.one("name")
     return visit.render("passkeys/list.html", status, found=found, told=told, name=name)

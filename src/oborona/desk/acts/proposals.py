@@ -14,7 +14,7 @@ from oborona.people.caller import Caller
 from oborona.people.rights import Right
 
 
-class ProposeOrder(DraftOrder, kw_only=True):
+class ProposeDraftOrder(DraftOrder, kw_only=True):
     """A draft that another person is to publish live.
 
     Args:
@@ -25,7 +25,7 @@ class ProposeOrder(DraftOrder, kw_only=True):
 
 
 @act("policy.propose", Right.POLICY_DRAFT, about=("draft",))
-def propose(site: Site, caller: Caller, asked: ProposeOrder) -> PolicyPublication:
+def propose(site: Site, caller: Caller, asked: ProposeDraftOrder) -> PolicyPublication:
     """Propose a draft as it is; whoever changes it makes that void."""
     check_reason(asked)
     return propose_draft(site, caller, asked.draft, asked.reason, sure=asked.sure, dry=asked.dry)

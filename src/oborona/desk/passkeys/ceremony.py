@@ -61,7 +61,7 @@ class ShownCredential(msgspec.Struct, frozen=True, rename="camel"):
     response: AssertionWord
 
 
-class NewKey(msgspec.Struct, frozen=True, kw_only=True):
+class MadeKey(msgspec.Struct, frozen=True, kw_only=True):
     """A key that an authenticator has made.
 
     Args:
@@ -167,7 +167,7 @@ def octets_of(encoded: str) -> bytes:
         return b""
 
 
-def new_key(party: RelyingParty, challenge: bytes, made: MadeCredential) -> NewKey:
+def new_key(party: RelyingParty, challenge: bytes, made: MadeCredential) -> MadeKey:
     """Return the key that was made for a challenge.
 
     Raises:
@@ -186,7 +186,7 @@ def new_key(party: RelyingParty, challenge: bytes, made: MadeCredential) -> NewK
         raise CeremonyError(_told(error)) from error
     if not 0 < len(found.credential_id) <= MAX_CREDENTIAL:
         raise CeremonyError("a key has a name of at most 1023 octets")
-    return NewKey(
+    return MadeKey(
         credential=found.credential_id,
         public_key=found.credential_public_key,
         signed=found.sign_count,

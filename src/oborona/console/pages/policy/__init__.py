@@ -6,6 +6,7 @@ import oborona.console.pages.policy.draft_list
 import oborona.console.pages.policy.draft_trial
 import oborona.console.pages.policy.editor
 import oborona.console.pages.policy.history
+import oborona.console.pages.policy.proposals
 import oborona.console.pages.policy.publication
 import oborona.console.pages.policy.rebase
 import oborona.console.pages.policy.rules
