@@ -85,7 +85,8 @@ def test_a_draft_is_published_by_who_says_that_they_are_alone(site: tuple[Path, 
     settings = {
         "paths.state": str(state), "paths.policy": str(folder), "paths.shipped_policy": "none",
     }  # fmt: skip
-    desk = Site(SiteSource(None, settings), lambda _: None)
+    (state / "oborona.toml").touch()
+    desk = Site(SiteSource(state / "oborona.toml", settings), lambda _: None)
     new_draft(desk, MILDER.replace("30", "20"))
     order = ("policy", "publish", "mine", "--reason", "a wave")
     two = ("--set", "console.two_persons=true")

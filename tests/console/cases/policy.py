@@ -660,7 +660,10 @@ CASES = [
     PageCase(
         name="policy-two-persons-own",
         path=f"{DRAFT}/publish",
-        answers=desk(draft_show=draft(brief=waiting("admin"), two_persons=True)),
+        answers={
+            **desk(draft_show=draft(brief=waiting("admin"), two_persons=True)),
+            "me.show": lambda _: person(Role.ADMIN),
+        },
         texts=("Waits for another person", "Take it back"),
     ),
     PageCase(
