@@ -32,13 +32,6 @@ CASES = [
         texts=("None yet", "passkeys need TLS"),
     ),
     PageCase(
-        name="passkeys-options",
-        path="/me/passkeys/options",
-        form={},
-        answers={"me.passkey_begin": {"options": {"challenge": "x"}}},
-        texts=('"challenge": "x"',),
-    ),
-    PageCase(
         name="passkeys-made",
         path="/me/passkeys",
         form={"answer": "{}", "name": "key"},
@@ -101,14 +94,6 @@ CASES = [
         texts=("Show your passkey, or give the password once more",),
     ),
     PageCase(
-        name="sign-in-passkey-options",
-        path="/sign-in/passkey/options",
-        role=None,
-        form={},
-        answers={"login.passkey_begin": {"options": {"challenge": "x"}}},
-        texts=('"challenge": "x"',),
-    ),
-    PageCase(
         name="sign-in-passkey-wrong",
         path="/sign-in/passkey",
         role=None,
@@ -128,13 +113,6 @@ CASES = [
     ),
     PageCase(
         name="confirm-passkey", path="/me/confirm", answers=KEYED, texts=("Or a passkey", NO_SCRIPT)
-    ),
-    PageCase(
-        name="confirm-options",
-        path="/me/confirm/options",
-        form={},
-        answers={"me.confirm_begin": {"options": {"challenge": "x"}}},
-        texts=('"challenge": "x"',),
     ),
     PageCase(
         name="confirm-passkey-wrong",
