@@ -13,7 +13,9 @@ from typing import Any, Final, NamedTuple
 import msgspec
 from aiohttp import web
 
-from oborona.desk.sign_in import SessionStart, SignedCaller
+from oborona.desk.passkeys.own_passkeys import OwnPasskeyList
+from oborona.desk.people.views import PasskeyView
+from oborona.desk.signed_caller import SessionStart, SignedCaller
 from oborona.people.caller import Scope
 from oborona.people.login_try import AttemptOutcome, LoginTry
 from oborona.people.login_way import LoginWay
@@ -59,6 +61,7 @@ def person(role: Role, **more: object) -> dict[str, object]:
         language="",
         fresh=True,
         second_step=False,
+        passkeys=False,
         must_enrol=False,
         way=LoginWay.PASSWORD,
         node="mx1.shop.example",
@@ -100,6 +103,7 @@ class StubDesk:
             "me.begin_step": {"secret": SECRET, "uri": STEP_URI},
             "me.confirm_step": {"confirmed": True},
             "me.drop_step": {"dropped": True},
+            "me.passkeys": msgspec.to_builtins(PASSKEYS),
             "login.password": self._password,
             "login.link": started(token_of(Role.ADMIN), "device-2"),
             "login.leave": {"ended": True},
@@ -200,6 +204,12 @@ SESSIONS: Final = [
         way=LoginWay.PASSWORD,
     ),
 ]
+PASSKEYS: Final = OwnPasskeyList(
+    passkeys=[
+        PasskeyView(ident="p1", name="telephone <b>", made=NOW - 90_000, last=NOW - 60),
+        PasskeyView(ident="p2", name="key", made=NOW - 80_000, last=0),
+    ]
+)
 TRIES: Final = [
     LoginTry(at=NOW - 7200, place="192.0.2.7", agent=FIREFOX, outcome=AttemptOutcome.DONE),
     LoginTry(at=NOW - 9000, place="2001:db8::66", agent=STRANGE, outcome=AttemptOutcome.CODE),

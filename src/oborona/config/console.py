@@ -46,3 +46,11 @@ class ConsoleSettings(ConsoleSignInSettings, frozen=True, kw_only=True):
             "of the policy folder alone, nothing, or all files of that folder."
         ),
     ] = "overlay"
+
+    two_persons: Annotated[
+        bool,
+        Meta(
+            description="Publish the policy live by two persons alone: one proposes a draft, "
+            "another approves it (docs/policy/drafts.md). Rolling back needs one."
+        ),
+    ] = False

@@ -23,6 +23,7 @@ class ConsolePerson(msgspec.Struct, frozen=True, kw_only=True):
         policy: version of the policy that is in force there.
         way: by which they signed in.
         second_step: they sign in with a code, too.
+        passkeys: they have one at least.
         must_enrol: they may do nothing before they have a second step.
     """
 
@@ -36,6 +37,7 @@ class ConsolePerson(msgspec.Struct, frozen=True, kw_only=True):
     policy: str | None = ""
     way: str = ""
     second_step: bool = False
+    passkeys: bool = False
     must_enrol: bool = False
 
     @property
@@ -60,11 +62,13 @@ class SignInWays(msgspec.Struct, frozen=True, kw_only=True):
         provider: host of the OpenID provider; empty: there is none.
         mail: links are sent to mailboxes.
         mailbox: the password of a mailbox opens it.
+        passkey: passkeys can be shown.
     """
 
     provider: str = ""
     mail: bool = False
     mailbox: bool = False
+    passkey: bool = False
 
 
 class ProviderDeparture(msgspec.Struct, frozen=True, kw_only=True):

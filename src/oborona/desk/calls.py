@@ -8,6 +8,8 @@ import oborona.desk.acts.appeals
 import oborona.desk.acts.campaigns
 import oborona.desk.acts.cases
 import oborona.desk.acts.counters
+import oborona.desk.acts.draft_forms
+import oborona.desk.acts.drafts
 import oborona.desk.acts.events
 import oborona.desk.acts.incidents
 import oborona.desk.acts.keys
@@ -17,11 +19,14 @@ import oborona.desk.acts.outgoing
 import oborona.desk.acts.own_digest
 import oborona.desk.acts.own_lists
 import oborona.desk.acts.own_words
+import oborona.desk.acts.passkeys
 import oborona.desk.acts.people
 import oborona.desk.acts.personal
 import oborona.desk.acts.policy
+import oborona.desk.acts.proposals
 import oborona.desk.acts.recheck
 import oborona.desk.acts.reputation
+import oborona.desk.acts.sessions
 import oborona.desk.acts.signature_files
 import oborona.desk.acts.signature_proposals
 import oborona.desk.acts.signature_terms
@@ -37,6 +42,7 @@ import oborona.desk.asks.campaigns
 import oborona.desk.asks.charts
 import oborona.desk.asks.counters
 import oborona.desk.asks.doctor
+import oborona.desk.asks.drafts
 import oborona.desk.asks.events
 import oborona.desk.asks.flows
 import oborona.desk.asks.incidents

@@ -44,11 +44,13 @@ class WaysAnswer(msgspec.Struct, frozen=True, kw_only=True):
         provider: host of the OpenID provider; empty = there is none.
         mail: links are sent to mailboxes of readers.
         mailbox: the password of a mailbox opens it.
+        passkey: passkeys can be shown.
     """
 
     provider: str = ""
     mail: bool = False
     mailbox: bool = False
+    passkey: bool = False
 
 
 class LoginWays:
@@ -59,12 +61,21 @@ class LoginWays:
         people: of the site.
         links: of the same store.
         begin: makes the answer of a login.
+        passkeys: they can be shown.
 
     Raises:
         ConfigError: one that the settings open can't work.
     """
 
-    def __init__(self, site: Site, people: OutsideBook, links: MailLinkBook, begin: Begin) -> None:
+    def __init__(
+        self,
+        site: Site,
+        people: OutsideBook,
+        links: MailLinkBook,
+        begin: Begin,
+        *,
+        passkeys: bool,
+    ) -> None:
         whole = site.loaded.settings
         settings = whole.console
         self._people = people
@@ -73,6 +84,7 @@ class LoginWays:
             provider=urlsplit(settings.oidc_issuer).netloc,
             mail=settings.readers == "mail",
             mailbox=bool(settings.imap),
+            passkey=passkeys,
         )
         calls: dict[str, OpenCall] = {"login.ways": OpenCall(NoWord, lambda *_: self._ways)}
         if settings.oidc_issuer:

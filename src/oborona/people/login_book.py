@@ -15,6 +15,7 @@ import msgspec
 from oborona.people import wait
 from oborona.people.device_book import DeviceBook
 from oborona.people.login_try import AttemptBook, AttemptOutcome
+from oborona.people.passkey_book import has_passkeys
 from oborona.people.password import CrowdError, hash_password, is_password
 from oborona.people.person import Person, PersonState, normal_name
 from oborona.people.session_book import SessionBook, SessionView
@@ -30,7 +31,7 @@ class LoginFault(StrEnum):
 
     WRONG = "wrong"  # name or password, or the code
     WAIT = "wait"  # too many were wrong; this one was not looked at
-    CODE = "code"  # the password is right, and no code was given
+    CODE = "code"  # the password is right, and a second step is to follow
     BUSY = "busy"  # too many passwords are looked at
 
 
@@ -40,10 +41,16 @@ class LoginRefused(msgspec.Struct, frozen=True, kw_only=True):
     Args:
         fault: why.
         wait_s: so long the next try is not looked at.
+        stepping: whose password is right, where a second step is to follow.
+        codes: they may give a code.
+        passkeys: they may show a passkey.
     """
 
     fault: LoginFault
     wait_s: float
+    stepping: Person | None = None
+    codes: bool = False
+    passkeys: bool = False
 
 
 class LoggedIn(msgspec.Struct, frozen=True, kw_only=True):
@@ -117,10 +124,13 @@ class LoginBook:
         if not right or person is None:
             return self._wrong(person, place, agent, now, keys)
         shared = [key for key in keys if key.kind is WaitKind.NETWORK]
-        if person.totp and not code.strip():
+        codes, passkeys = bool(person.totp), has_passkeys(self._store, person)
+        if (codes or passkeys) and not (codes and code.strip()):
             self._give_back(shared)
             self._attempts.add(person, place, agent, AttemptOutcome.CODE, now)
-            return LoginRefused(fault=LoginFault.CODE, wait_s=0.0)
+            return LoginRefused(
+                fault=LoginFault.CODE, wait_s=0.0, stepping=person, codes=codes, passkeys=passkeys
+            )
         with self._store.transaction() as db:
             # what was true before the password was looked at, and is it still?
             current = self._store.of(person.id)

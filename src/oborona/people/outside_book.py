@@ -17,6 +17,7 @@ from oborona.people.device_book import DeviceBook
 from oborona.people.login_book import LoggedIn, LoginFault, LoginRefused
 from oborona.people.login_try import AttemptBook, AttemptOutcome
 from oborona.people.login_way import LoginWay
+from oborona.people.passkey_book import has_passkeys
 from oborona.people.person import PeopleError, Person, PersonState, checked_addresses, normal_name
 from oborona.people.rights import Role
 from oborona.people.session_book import SessionBook
@@ -154,7 +155,9 @@ class OutsideBook:
                 )
         if person is None or person.is_staff or person.state is not PersonState.ACTIVE:
             return None
-        if person.totp:  # they have chosen to give more than that
+        if person.totp or has_passkeys(
+            self._store, person
+        ):  # they have chosen to give more than that
             return None
         return person if address in person.addresses and Role.READER in person.roles else None
 

@@ -9,6 +9,8 @@
     outside   whom somebody else vouches for: as whom they know them, by hash
     mail_link links that were sent to readers, by hash
     mailing   when links were sent, for limits; by hash
+    passkey   keys that authenticators of people hold: what is kept of them is public
+    challenge what an authenticator is asked to sign, until it has
     wait      how often a login has failed for a name, a network, a device or a session
 
 Tokens stand here as hashes alone: who reads the file can't log in with it.  The secret of a second
@@ -132,6 +134,34 @@ MIGRATIONS: Final = (
         )
         """,
         "CREATE INDEX mailing_whose ON mailing (whose, at)",
+    ),
+    (
+        """
+        CREATE TABLE passkey (
+            credential BLOB PRIMARY KEY, -- as the authenticator calls it
+            ident TEXT NOT NULL UNIQUE, -- as lists name it
+            person INTEGER NOT NULL,
+            handle BLOB NOT NULL,       -- as the authenticator knows the person
+            public_key BLOB NOT NULL,   -- COSE
+            signed INTEGER NOT NULL,    -- how often, as it counts; 0: it does not
+            name TEXT NOT NULL,
+            made REAL NOT NULL,         -- Unix seconds; so is the next
+            last REAL NOT NULL          -- when it was used; 0: never
+        ) WITHOUT ROWID
+        """,
+        "CREATE INDEX passkey_person ON passkey (person)",
+        """
+        CREATE TABLE challenge (
+            whose BLOB PRIMARY KEY,     -- hash of what it is for, and of the session or browser
+            octets BLOB NOT NULL,
+            person INTEGER,             -- none: who it is shows itself
+            handle BLOB NOT NULL,       -- of a key that is to be made
+            network BLOB NOT NULL,      -- hash of who asked for it
+            until REAL NOT NULL         -- Unix seconds
+        ) WITHOUT ROWID
+        """,
+        "CREATE INDEX challenge_until ON challenge (until)",
+        "CREATE INDEX challenge_network ON challenge (network, until)",
     ),
 )
 SHARED: Final = SqliteFileKind(

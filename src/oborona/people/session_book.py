@@ -17,13 +17,14 @@ STAFF_IDLE_S: Final = 12 * 3600.0
 STAFF_S: Final = 7 * 86_400.0
 READER_S: Final = 86_400.0  # after last use, and in all
 MOST: Final = 10  # of a person; then the oldest goes
-FRESH_S: Final = 600.0  # so long after a password was given, acts that hurt want none
+FRESH_S: Final = 600.0  # so long after a password or passkey was given, acts that hurt want none
 NOTED_S: Final = 60.0  # that a session was used is written this often
 TEXT: Final = 200  # letters of a place or an agent
 _COLUMNS: Final = (
     "session.ident, session.made, session.last, session.fresh, session.place, session.agent,"
     " session.way"
 )
+_KEYED: Final = "EXISTS (SELECT 1 FROM passkey WHERE passkey.person = person.id)"
 _COUNT: Final = len(_COLUMNS.split(","))
 
 
@@ -34,7 +35,7 @@ class PersonSession(msgspec.Struct, frozen=True, kw_only=True):
         ident: names it, and is no secret.
         made: Unix seconds; so are the next two.
         last: when it was used, to the minute.
-        fresh: when the password was given last.
+        fresh: when the password or a passkey was given last.
         place: address of the client.
         agent: its browser, as that calls itself.
         way: by which it began.
@@ -56,8 +57,9 @@ class SessionView(msgspec.Struct, frozen=True, kw_only=True):
         caller: who calls; where `must_enrol`, without any right.
         person: the same.
         session: which of theirs.
-        is_fresh: the password was given within ten minutes.
+        is_fresh: the password or a passkey was given within ten minutes.
         must_enrol: this site wants a second step of them, and they have none yet.
+        passkeys: they have one at least.
     """
 
     caller: Caller
@@ -65,6 +67,7 @@ class SessionView(msgspec.Struct, frozen=True, kw_only=True):
     session: PersonSession
     is_fresh: bool
     must_enrol: bool
+    passkeys: bool
 
 
 class SessionBook:
@@ -142,7 +145,7 @@ class SessionBook:
         """
         hashed = token_hash(token)
         found = self._store.rows(
-            f"SELECT {PERSON_COLUMNS}, {_COLUMNS} FROM session JOIN person"  # noqa: S608 - our own names
+            f"SELECT {PERSON_COLUMNS}, {_KEYED}, {_COLUMNS} FROM session JOIN person"  # noqa: S608 - our own names
             " ON person.id = session.person WHERE session.token = ?",
             (hashed,),
         )
@@ -150,6 +153,7 @@ class SessionBook:
             return None
         person = self._store.person_of(found[0])
         session = _session(found[0][-_COUNT:])
+        passkeys = bool(found[0][-_COUNT - 1])
         if person.state is not PersonState.ACTIVE or is_over(person, session, now):
             return None
         if now - session.last >= NOTED_S:
@@ -157,7 +161,13 @@ class SessionBook:
                 db.execute("UPDATE session SET last = ? WHERE token = ?", (now, hashed))
         # who is vouched for by others has given what these ask
         ours = session.way is LoginWay.PASSWORD
-        must_enrol = ours and self._step_required and Role.ADMIN in person.roles and not person.totp
+        must_enrol = (
+            ours
+            and self._step_required
+            and Role.ADMIN in person.roles
+            and not person.totp
+            and not passkeys
+        )
         caller = with_roles(
             person.name,
             person.roles,
@@ -175,6 +185,7 @@ class SessionBook:
             session=session,
             is_fresh=is_fresh,
             must_enrol=must_enrol,
+            passkeys=passkeys,
         )
 
     def of(self, person: Person, now: float) -> list[PersonSession]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from oborona.people import second_step
+from oborona.people.passkey_book import has_passkeys
 from oborona.people.person import PeopleError, Person
 from oborona.people.session_book import SessionView
 from oborona.people.store import PeopleStore
@@ -69,9 +70,12 @@ class StepBook:
         self._store.drop_step(view.person)
 
     def takes(self, person: Person, code: str, now: float) -> bool:
-        """Whether somebody has no second step, or this code is of it; it is taken once."""
+        """Whether somebody has no second step, or this code is of it; it is taken once.
+
+        Of who has passkeys alone no code is any.
+        """
         if not person.totp:
-            return True
+            return not has_passkeys(self._store, person)
         with self._store.transaction() as db:
             (last,) = db.execute(
                 "SELECT totp_step FROM person WHERE id = ?", (person.id,)

@@ -29,6 +29,9 @@ COLUMNS: Final = (
 _COUNT: Final = len(COLUMNS.split(","))
 PERSON_COLUMNS: Final = ", ".join(f"person.{column.strip()}" for column in COLUMNS.split(","))
 """Those of a question that joins other tables."""
+_THEIRS: Final = (
+    "session", "link", "device", "api_key", "attempt", "outside", "passkey", "challenge",
+)  # fmt: skip
 _GIVEN: Final = ("roles", "domains", "addresses", "language", "state")  # others say what these are
 
 
@@ -144,7 +147,7 @@ class PeopleStore(SharedSqliteFile):
         """Take a password away, with all that it opened: sessions, links, known devices."""
         with self.transaction() as db:
             db.execute("UPDATE person SET password = '' WHERE id = ?", (person.id,))
-            self._end_all(db, person.id, "session", "link", "device")
+            self._end_all(db, person.id, "session", "link", "device", "challenge")
 
     def set_password(self, person: Person, kept: str, now: float) -> None:
         """Keep a new password, which ends all that the old one opened."""
@@ -153,10 +156,10 @@ class PeopleStore(SharedSqliteFile):
                 "UPDATE person SET password = ?, password_at = ? WHERE id = ?",
                 (kept, now, person.id),
             )
-            self._end_all(db, person.id, "session", "link", "device")
+            self._end_all(db, person.id, "session", "link", "device", "challenge")
 
     def drop_step(self, person: Person) -> None:
-        """Take the second step of somebody away."""
+        """Take the codes of somebody away."""
         with self.transaction() as db:
             db.execute("UPDATE person SET totp = '', totp_new = '' WHERE id = ?", (person.id,))
 
@@ -170,9 +173,7 @@ class PeopleStore(SharedSqliteFile):
             before = self.of(person.id)
             if before is not None:
                 self._keep_admin(before, None)
-            self._end_all(
-                db, person.id, "session", "link", "device", "api_key", "attempt", "outside"
-            )
+            self._end_all(db, person.id, *_THEIRS)
             db.execute("DELETE FROM person WHERE id = ?", (person.id,))
 
     def person_of(self, row: Sequence[Any]) -> Person:

@@ -17,6 +17,7 @@ from oborona.desk.doctor.people import people
 from oborona.desk.doctor.report import CheckReport, CheckState
 from oborona.people.key_book import KeyBook
 from oborona.people.link_book import PATH, LinkBook
+from oborona.people.passkey_book import PasskeyBook
 from oborona.people.store import PeopleStore
 
 Run = Callable[..., Result]
@@ -111,6 +112,25 @@ def test_keys_are_made_listed_and_removed(run: Run, state: Path) -> None:
     run("people", "key", "add", "anna", "own", "--right", "own", "--for", "1d", status=65)
     run("people", "key", "remove", "anna", "nightly")
     run("people", "key", "list", "anna", status=1)
+
+
+def test_passkeys_are_listed_and_removed(run: Run, state: Path) -> None:
+    run("people", "add", "anna", "--role", "admin")
+    run("people", "passkey", "list", "anna", status=1)
+    with PeopleStore(state / state_files.PEOPLE) as store:
+        for name, credential in (("telephone", b"1"), ("key", b"2"), ("third", b"3")):
+            book, anna = PasskeyBook(store), store.named("anna")
+            book.add(anna, name, credential, b"h", b"k", 0, time.time())
+    assert "telephone: made" in run("people", "passkey", "list", "anna").stdout
+    told = run("people", "passkey", "list", "anna", "--json").stdout
+    ident = json.loads(told.splitlines()[0])["ident"]
+    assert f"passkey {ident}" in run("people", "show", "anna").stdout
+    removed = run("people", "passkey", "remove", "anna", ident).stdout
+    assert removed.startswith(f"removed: passkey {ident}")
+    run("people", "passkey", "remove", "anna", ident, status=65)
+    run("people", "passkey", "remove", "nobody", "all", status=65)
+    assert run("people", "passkey", "remove", "anna", "all").stdout.count("removed") == 2
+    assert run("people", "passkey", "remove", "anna", "all").stdout == "anna has no passkey\n"
 
 
 def test_no_secret_is_in_the_audit_log(run: Run, state: Path) -> None:

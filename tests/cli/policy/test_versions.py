@@ -7,7 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from oborona.desk.configured_site import SiteSource
+from oborona.desk.site import Site
 from tests.cli.journaled import LINKS, LUNCH, WORDS, journal, policy, run
+from tests.desk.policy.drafted import call, new_draft
 
 MILDER = '[[rule]]\nname = "LINKS"\nscore = 30\n'
 
@@ -75,3 +78,26 @@ def test_a_broken_version_is_not_rolled_back_to(site: tuple[Path, Path]) -> None
     found = run(*site, "policy", "roll-back", "2", "--reason", "x", status=65).output
     assert "90-console.toml:1:7: broken TOML" in found
     assert (folder / "90-console.toml").read_text() == MILDER
+
+
+def test_a_draft_is_published_by_who_says_that_they_are_alone(site: tuple[Path, Path]) -> None:
+    state, folder = site
+    settings = {
+        "paths.state": str(state), "paths.policy": str(folder), "paths.shipped_policy": "none",
+    }  # fmt: skip
+    (state / "oborona.toml").touch()
+    desk = Site(SiteSource(state / "oborona.toml", settings), lambda _: None)
+    new_draft(desk, MILDER.replace("30", "20"))
+    order = ("policy", "publish", "mine", "--reason", "a wave")
+    two = ("--set", "console.two_persons=true")
+    assert "was not tried" in run(*site, *order, status=65).output
+    call(desk, "policy.preview", draft="mine", within_s=30)
+    refused = run(*site, *two, *order, status=65).output
+    assert "two_persons" in refused
+    alone = run(*site, *two, *order, "--alone", "--dry-run").stdout
+    assert "rule LINKS: score 30 → 20\nfiles: 90-console.toml\n" in alone
+    assert (folder / "90-console.toml").read_text() == MILDER
+    assert "takes it back" in run(*site, *two, *order, "--alone").stdout
+    assert "score = 20" in (folder / "90-console.toml").read_text()
+    rows = run(*site, "audit", "--act", "policy.publish", "--json").stdout.splitlines()
+    assert any('"a wave"' in row and "alone" in row for row in rows)

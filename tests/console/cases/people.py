@@ -5,13 +5,15 @@ from typing import Any
 import msgspec
 
 from oborona.desk.acts.keys import NewKey, RemovedKey
-from oborona.desk.acts.people import EndedSessions, ForgottenPerson, PersonAnswer, PersonLink
+from oborona.desk.acts.passkeys import RemovedPasskeys
+from oborona.desk.acts.people import ForgottenPerson, PersonAnswer, PersonLink
+from oborona.desk.acts.sessions import EndedSessions
 from oborona.desk.asks.people import KeyList, PeopleList
 from oborona.desk.people.views import KeyView, PersonDetails, PersonView
 from oborona.people.person import PersonState
 from oborona.people.rights import Right, Role
 from tests.console.page_case import PageCase
-from tests.console.stub_desk import NOW, SESSIONS, TRIES, DeskRefusalError
+from tests.console.stub_desk import NOW, PASSKEYS, SESSIONS, TRIES, DeskRefusalError
 
 SUE = PersonView(
     name="sue",
@@ -51,6 +53,7 @@ def told(**answers: object) -> dict[str, Any]:
 def details(person: PersonView, *, empty: bool = False) -> dict[str, Any]:
     shown = PersonDetails(
         person=person,
+        passkeys=[] if empty else PASSKEYS.passkeys,
         sessions=[] if empty else SESSIONS,
         keys=[] if empty else [KEY],
         tries=[] if empty else TRIES,
@@ -79,6 +82,13 @@ CASES = [
         texts=("Nobody has this role.",),
     ),
     PageCase(name="people-duty", path="/people", role=Role.DUTY, status=403),
+    PageCase(
+        name="people-passkey-removed",
+        path="/people/passkey/remove",
+        form={"name": "sue", "passkey": "p1"} | DO,
+        answers=told(passkeys_remove=RemovedPasskeys(removed=PASSKEYS.passkeys[:1])),
+        texts=("telephone <b>", "It signs nobody in any more."),
+    ),
     PageCase(name="people-reader", path="/people", role=Role.READER, status=404),
     PageCase(
         name="people-new", path="/people/new", texts=("Add a person", "Domains of recipients")

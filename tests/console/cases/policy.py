@@ -7,18 +7,14 @@ from typing import Any
 
 import msgspec
 
-from oborona.desk.acts.policy import DraftChanged, DraftRebased, TestAdded
-from oborona.desk.asks.policy import (
-    ComparedPolicies,
-    DraftList,
-    DraftShown,
-    LintAnswer,
-    OriginList,
-    TestsAnswer,
-    VersionList,
-)
+from oborona.desk.acts.draft_forms import TestAdded
+from oborona.desk.acts.drafts import DraftRebased
+from oborona.desk.asks.drafts import DraftList, DraftShown, LintAnswer, TestsAnswer
+from oborona.desk.asks.policy import ComparedPolicies, OriginList, VersionList
 from oborona.desk.policy.difference import FileDifference, MeaningChange
+from oborona.desk.policy.draft_change import DraftChanged
 from oborona.desk.policy.draft_desk import DraftBrief, DraftFile
+from oborona.desk.policy.draft_note import DraftDecline, DraftProposal
 from oborona.desk.policy.lint import PolicyProblem
 from oborona.desk.policy.origins import OriginRow
 from oborona.desk.policy.preview import PolicyPreview, PreviewExample, RuleEffectChange
@@ -119,6 +115,12 @@ BRIEF = DraftBrief(
 )  # fmt: skip
 
 
+def waiting(by: str) -> DraftBrief:
+    """Return a draft that somebody has proposed."""
+    proposal = DraftProposal(by=by, at=NOW, reason=HOSTILE, digest="d", sure=True)
+    return msgspec.structs.replace(BRIEF, proposal=proposal)
+
+
 def version(number: int, sort: VersionSort, **more: Any) -> PolicyVersion:
     """Return a version."""
     return PolicyVersion(
@@ -168,14 +170,17 @@ WRONG = told(
 RIGHT = told(LintAnswer(right=True, problems=(), meaning="8121c0de"))
 
 
-def draft(text: str = TEXT, *, whole: bool = True, brief: DraftBrief = BRIEF) -> Any:
+def draft(
+    text: str = TEXT, *, whole: bool = True, brief: DraftBrief = BRIEF, two_persons: bool = False
+) -> Any:
     """Return what answers for a draft: the file that is asked for, or none."""
 
     def show(asked: Mapping[str, Any]) -> Any:
         name = asked.get("file", "")
         file = DraftFile(name=name, digest="d1", text=text, whole=whole) if name else None
         files = {"10-own.toml": "d0", OVERLAY: "d1"}
-        return told(DraftShown(brief=brief, files=files, file=file))
+        shown = DraftShown(brief=brief, files=files, file=file, two_persons=two_persons)
+        return told(shown)
 
     return show
 
@@ -645,6 +650,69 @@ CASES = [
         answers=desk(publish=DeskRefusalError(422, "9 would not be any more: say `sure`")),
         status=422,
         texts=("say `sure`", "Do it"),
+    ),
+    PageCase(
+        name="policy-two-persons",
+        path=f"{DRAFT}/publish",
+        answers=desk(draft_show=draft(two_persons=True)),
+        texts=("Live is published by two persons here", "Propose it to be live"),
+    ),
+    PageCase(
+        name="policy-two-persons-own",
+        path=f"{DRAFT}/publish",
+        answers={
+            **desk(draft_show=draft(brief=waiting("admin"), two_persons=True)),
+            "me.show": lambda _: person(Role.ADMIN),
+        },
+        texts=("Waits for another person", "Take it back"),
+    ),
+    PageCase(
+        name="policy-two-persons-others",
+        path=f"{DRAFT}/publish",
+        answers=desk(draft_show=draft(brief=waiting("boris"), two_persons=True)),
+        texts=("Proposed to be live by boris", "Approve", "Decline"),
+    ),
+    PageCase(
+        name="policy-two-persons-declined",
+        path=f"{DRAFT}/publish",
+        answers=desk(
+            draft_show=draft(
+                brief=msgspec.structs.replace(
+                    BRIEF,
+                    decline=DraftDecline(proposer="anna", by="boris", at=NOW, words=HOSTILE),
+                )
+            )
+        ),
+        texts=("Declined by boris",),
+    ),
+    PageCase(
+        name="policy-propose",
+        path=f"{DRAFT}/propose",
+        form={"sure": "1"},
+        answers=desk(propose=told(PLANNED)),
+        texts=("Propose it to be live", "What would be done"),
+    ),
+    PageCase(
+        name="policy-approve",
+        path=f"{DRAFT}/approve",
+        form={"proposer": "boris", "digest": "d", "reason": "x", "step": "do", "key": "k"},
+        answers=desk(approve=told(DONE)),
+        texts=("It is version 6.", "Undo"),
+    ),
+    PageCase(
+        name="policy-approve-void",
+        path=f"{DRAFT}/approve",
+        form={"proposer": "boris", "digest": "d"},
+        answers=desk(approve=DeskRefusalError(409, "nobody proposes this text")),
+        status=422,
+        texts=("nobody proposes this text",),
+    ),
+    PageCase(
+        name="policy-decline",
+        path=f"{DRAFT}/decline",
+        form={"proposer": "boris", "reason": "no", "step": "do", "key": "k"},
+        answers=desk(decline=told(DraftDecline(proposer="boris", by="a", at=NOW, words="no"))),
+        texts=("The draft stays, and is no longer proposed.",),
     ),
     PageCase(
         name="policy-rebase",

@@ -15,7 +15,7 @@ from tests.cli.journaled import LINKS, WORDS, policy
 OVERLAY = "90-console.toml"
 
 
-def new_site(folder: Path, mode: str = "overlay", *pieces: str) -> Site:
+def new_site(folder: Path, mode: str = "overlay", *pieces: str, two_persons: str = "false") -> Site:
     """Return a site whose policy folder holds LINKS and WORDS, and nothing that ships."""
     own = policy(folder / "policy.d", *(pieces or (LINKS, WORDS)))
     (folder / "state").mkdir(exist_ok=True)
@@ -29,6 +29,7 @@ def new_site(folder: Path, mode: str = "overlay", *pieces: str) -> Site:
                 "paths.shipped_policy": "none",
                 "paths.event_logs": str(folder / "eventlog.d"),
                 "console.policy": mode,
+                "console.two_persons": two_persons,
             },
         ),
         lambda _: None,

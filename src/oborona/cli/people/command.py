@@ -11,6 +11,7 @@ from oborona.cli.duration import shown_time
 from oborona.cli.output import echo, echo_json
 from oborona.cli.people.key import key
 from oborona.cli.people.output import person_line, print_link, print_people, print_person
+from oborona.cli.people.passkey import passkey
 from oborona.cli.people.site import people_site
 from oborona.cli.terminal import plain
 from oborona.cli.terminal_person import terminal_caller
@@ -19,15 +20,14 @@ from oborona.desk.acts.people import (
     NewPersonOrder,
     PersonOrder,
     RolesOrder,
-    SessionOrder,
     add_person,
     change_roles,
-    end_session,
     forget_person,
     make_link,
     turn_off,
     turn_on,
 )
+from oborona.desk.acts.sessions import SessionOrder, end_session
 from oborona.desk.asks.people import (
     PeopleQuestion,
     PersonQuestion,
@@ -53,6 +53,7 @@ def people() -> None:
 
 
 people.add_command(key)
+people.add_command(passkey)
 
 
 @people.command()
@@ -110,7 +111,7 @@ def list_(context: CliContext, role: str | None, as_json: bool) -> None:
 @click.option("--json", "as_json", is_flag=True, help="One JSON object.")
 @pass_cli_context
 def show(context: CliContext, name: str, as_json: bool) -> None:
-    """Show a person: what they may, their sessions and keys, the last tries to log in."""
+    """Show a person: what they may, their passkeys, sessions and keys, the last tries to log in."""
     with people_site(context) as site:
         details = show_person(site, terminal_caller(), PersonQuestion(name=name))
     if as_json:
@@ -178,7 +179,7 @@ def on(context: CliContext, name: str) -> None:
     "--without-second-step",
     "without_step",
     is_flag=True,
-    help="Remove their second step, too: the telephone is lost.",
+    help="Remove their codes and passkeys, too: the telephone is lost.",
 )
 @click.option("--json", "as_json", is_flag=True, help="One JSON object.")
 @pass_cli_context

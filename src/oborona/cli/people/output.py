@@ -11,7 +11,7 @@ from oborona.cli.duration import shown_time
 from oborona.cli.output import echo, echo_json
 from oborona.cli.terminal import PIPED, Terminal, plain
 from oborona.desk.acts.people import PersonLink
-from oborona.desk.people.views import KeyView, PersonDetails, PersonView
+from oborona.desk.people.views import KeyView, PasskeyView, PersonDetails, PersonView
 from oborona.people.person import PersonState
 
 
@@ -52,6 +52,8 @@ def print_person(details: PersonDetails) -> None:
     echo(plain(f"added {shown_time(person.made)} by {person.made_by}"))
     echo(f"second step: {'yes' if person.second_step else 'no'}; language: {person.language}")
     echo(f"came last: {shown_time(person.came) or 'never'}")
+    for passkey in details.passkeys:
+        echo(passkey_line(passkey))
     for session in details.sessions:
         echo(plain(f"session {session.ident}: {shown_time(session.last)} from {session.place}"))
     for key in details.keys:
@@ -68,6 +70,12 @@ def key_line(key: KeyView) -> str:
         f"key {key.person}/{key.name}: {', '.join(key.rights)}{narrowed};"
         f" until {shown_time(key.until)}, {used}"
     )
+
+
+def passkey_line(passkey: PasskeyView) -> str:
+    """Return a passkey in one line."""
+    used = f"used {shown_time(passkey.last)}" if passkey.last else "never used"
+    return plain(f"passkey {passkey.ident} {passkey.name}: made {shown_time(passkey.made)}, {used}")
 
 
 def _scope(person: PersonView) -> str:

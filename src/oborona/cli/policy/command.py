@@ -7,6 +7,7 @@ import click
 from oborona.cli.policy.check import check
 from oborona.cli.policy.limits import limits
 from oborona.cli.policy.migrate import migrate
+from oborona.cli.policy.publish import publish
 from oborona.cli.policy.reload import reload
 from oborona.cli.policy.replay import replay
 from oborona.cli.policy.schema import schema
@@ -26,6 +27,7 @@ for command in (
     history,
     limits,
     migrate,
+    publish,
     reload,
     replay,
     roll_back,

@@ -21,7 +21,8 @@ from oborona.desk.asks.policy import (
 from oborona.desk.owner import as_asker, as_owner_of
 from oborona.desk.policy.difference import MeaningChange
 from oborona.desk.policy.folder_replacement import replace_files
-from oborona.desk.policy.guarded_publication import roll_back_to
+from oborona.desk.policy.guarded_roll_back import roll_back_to
+from oborona.desk.policy.publication import PolicyPublication
 from oborona.stores.policy_versions.digests import FileSet
 from oborona.stores.policy_versions.store import PolicyVersion
 
@@ -96,13 +97,29 @@ def roll_back(context: CliContext, version: int, reason: str, sure: bool, dry_ru
     """
     with as_owner_of(context.state):
         done = roll_back_to(
-            context, terminal_caller(), version, reason, sure=sure, dry=dry_run, write=_as_asker
+            context,
+            terminal_caller(),
+            version,
+            reason,
+            sure=sure,
+            dry=dry_run,
+            write=write_as_asker,
         )
+    show_publication(done, dry=dry_run)
+
+
+def show_publication(done: PolicyPublication, *, dry: bool) -> None:
+    """Print what was published, or would be.
+
+    Args:
+        done: it.
+        dry: nothing was done.
+    """
     _show(done.changes)
     echo(f"files: {', '.join(done.files)}")
     if done.note:
         echo(done.note)
-    if dry_run:
+    if dry:
         echo("nothing was done: --dry-run")
         return
     echo(
@@ -111,7 +128,7 @@ def roll_back(context: CliContext, version: int, reason: str, sure: bool, dry_ru
     )
 
 
-def _as_asker(folder: Path, before: FileSet, after: FileSet) -> None:
+def write_as_asker(folder: Path, before: FileSet, after: FileSet) -> None:
     """Write the policy folder as who asks: it is root's, and the stores are the daemon's."""
     with as_asker():
         replace_files(folder, before, after)
@@ -128,5 +145,8 @@ def _line(version: PolicyVersion) -> str:
     when = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(version.at))
     what = f"{version.sort} {version.of}" if version.of else version.sort.value
     state = "" if version.state == "published" else f" ({version.state}: {version.trouble})"
-    words = [f"{version.number:5}", when, what, version.meaning or "-", version.author or "-"]
+    author = version.author or "-"
+    if version.approved:
+        author = f"{author} (approved by {version.approved})"
+    words = [f"{version.number:5}", when, what, version.meaning or "-", author]
     return f"{'  '.join(words)}  {version.comment}{state}"

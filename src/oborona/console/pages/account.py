@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import suppress
 from typing import Final
 
@@ -24,6 +25,7 @@ from oborona.console.visit import (
 )
 
 CODE: Final = "code"
+PASSKEY: Final = "passkey"
 LOGIN_S: Final = 20.0  # a password costs time, and the desk tries two at once
 LEAST_PASSWORD: Final = 12  # characters of a new one; the desk has the last word
 
@@ -72,14 +74,16 @@ async def sign_in(visit: Visit) -> web.Response:
         "password": form.raw("password"),
         "code": form.one("code"),
         "device": visit.request.cookies.get(DEVICE, ""),
+        "browser": visit.session_key,
     }
     try:
         signed = await visit.ask("login.password", asked, SignedIn, LOGIN_S)
     except DeskError as error:
         if error.status not in {401, 403, 422, 429}:
             raise
-        if error.needs == CODE:
-            return await sign_in_form(visit, back=back, name=form.one("name"), wants_code=True)
+        if error.needs:
+            steps = error.needs.split(" or ")
+            return await sign_in_form(visit, back=back, name=form.one("name"), steps=steps)
         return await sign_in_form(visit, back=back, name=form.one("name"), error=error)
     return begin_session(visit, signed, back)
 
@@ -91,7 +95,7 @@ async def sign_in_form(
     name: str = "",
     error: DeskError | None = None,
     told: str = "",
-    wants_code: bool = False,
+    steps: Sequence[str] = (),
 ) -> web.Response:
     """Return the page with all ways to sign in.
 
@@ -101,7 +105,7 @@ async def sign_in_form(
         name: that they typed.
         error: why they are not signed in.
         told: the same in words, where it was no password; empty = it was.
-        wants_code: the password is right, and a code is to be given with it.
+        steps: the password is right, and one of these is to follow: a code, a passkey.
     """
     if error is not None and error.status == 429 and not told:
         wait = max(round(error.wait_s), 1)
@@ -112,7 +116,14 @@ async def sign_in_form(
         ) % {"n": wait}
     elif error is not None and not told:
         told = _("Name, password or code is wrong.")
-    elif wants_code:
+    elif PASSKEY in steps and CODE in steps:
+        told = _(
+            "The password is right. Show your passkey, or give the password once more, with the six"
+            " digits of your app."
+        )
+    elif PASSKEY in steps:
+        told = _("The password is right. Now show your passkey.")
+    elif steps:
         told = _("The password is right. Give it once more, with the six digits of your app.")
     status = 403 if told else 200
     if error is not None and error.status in {429, 503}:
@@ -125,7 +136,8 @@ async def sign_in_form(
         name=name,
         told=told,
         ways=ways,
-        wants_code=wants_code,
+        wants_code=CODE in steps,
+        wants_passkey=PASSKEY in steps,
     )
 
 

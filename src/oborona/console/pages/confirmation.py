@@ -1,4 +1,4 @@
-"""The password once more, and back to where it was asked for."""
+"""The password once more, or a passkey, and back to where it was asked for."""
 
 from __future__ import annotations
 
@@ -44,6 +44,25 @@ async def confirm(visit: Visit) -> web.Response:
         if error.status not in {401, 422}:
             raise
         told = _("The password is wrong.")
+        return password_page(visit, 403, back=back, kept=kept, told=told)
+    return await _go_on(visit, back, kept_fields(kept)) if kept else visit.go(back)
+
+
+@page("POST", "/me/confirm/passkey", max_bytes=_FORM_BYTES, enrols=True)
+async def confirm_by_passkey(visit: Visit) -> web.Response:
+    """Take a passkey in place of the password, and show what was asked for.
+
+    Raises:
+        DeskError: the desk is away.
+    """
+    form = visit.form
+    back, kept = own_path(form.one("back")), form.raw("kept")
+    try:
+        await visit.ask("me.confirm_passkey", {"answer": form.raw("answer")})
+    except DeskError as error:
+        if error.status != 422:
+            raise
+        told = _("The passkey was not taken. Begin again.")
         return password_page(visit, 403, back=back, kept=kept, told=told)
     return await _go_on(visit, back, kept_fields(kept)) if kept else visit.go(back)
 

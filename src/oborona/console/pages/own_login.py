@@ -14,6 +14,7 @@ from oborona.console.declaration import page
 from oborona.console.desk_client import DeskError
 from oborona.console.language import gettext as _
 from oborona.console.pages.account import LEAST_PASSWORD, LOGIN_S, password_fault
+from oborona.console.qr_code import qr_code
 from oborona.console.visit import SESSION, Visit
 
 # what we ask people to put into their app is a code's secret, and nothing that leads elsewhere
@@ -82,7 +83,7 @@ async def begin_step(visit: Visit) -> web.Response:
         begun = await visit.ask("me.begin_step", {}, BegunStep)
     except DeskError as error:
         return _step_fault(visit, error)
-    return visit.render("own_login/begun.html", begun=begun, told="")
+    return _begun_page(visit, begun)
 
 
 @page("POST", "/me/step/confirm", enrols=True)
@@ -100,8 +101,14 @@ async def confirm_step(visit: Visit) -> web.Response:
         if error.status != 422 or not (_SECRET.match(begun.secret) and _STEP_URI.match(begun.uri)):
             return _step_fault(visit, error)
         told = _("That is not the code of now.")
-        return visit.render("own_login/begun.html", 422, begun=begun, told=told)
+        return _begun_page(visit, begun, told)
     return visit.go("/me/step")
+
+
+def _begun_page(visit: Visit, begun: BegunStep, told: str = "") -> web.Response:
+    status = 422 if told else 200
+    code = qr_code(begun.uri)
+    return visit.render("own_login/begun.html", status, begun=begun, told=told, code=code)
 
 
 @page("POST", "/me/step/drop")

@@ -132,6 +132,18 @@ async def end_sessions(visit: Visit) -> web.Response:
     )
 
 
+@page("POST", "/people/passkey/remove", Right.PEOPLE)
+async def remove_passkey(visit: Visit) -> web.Response:
+    """Remove a passkey of a person: they have lost it.
+
+    Raises:
+        DeskError: the desk does not answer, or refuses.
+    """
+    order = _named(visit) | {"passkey": visit.form.one("passkey")}
+    title = _("Remove a passkey")
+    return await _carry_out(visit, "passkeys.remove", order, title, shown="people/removed.html")
+
+
 @page("POST", "/people/forget", Right.PEOPLE)
 async def forget_person(visit: Visit) -> web.Response:
     """Forget a person, with all that is theirs.

@@ -9,10 +9,12 @@ import msgspec
 from oborona.desk.call import NotAllowedError, ask
 from oborona.desk.people.views import (
     KeyView,
+    PasskeyView,
     PersonDetails,
     PersonView,
     key_view,
     open_people,
+    passkey_view,
     person_named,
     person_view,
 )
@@ -20,6 +22,7 @@ from oborona.desk.site import Site
 from oborona.people.caller import Caller, CallWay
 from oborona.people.key_book import KeyBook
 from oborona.people.login_try import AttemptBook
+from oborona.people.passkey_book import PasskeyBook
 from oborona.people.person import Person
 from oborona.people.rights import Right, Role
 from oborona.people.session_book import PersonSession, SessionBook
@@ -68,6 +71,12 @@ class SessionList(msgspec.Struct, frozen=True, kw_only=True):
     sessions: list[PersonSession]
 
 
+class PasskeyList(msgspec.Struct, frozen=True, kw_only=True):
+    """Passkeys of one person, the oldest first."""
+
+    passkeys: list[PasskeyView]
+
+
 class KeyList(msgspec.Struct, frozen=True, kw_only=True):
     """Keys, by person and name."""
 
@@ -108,6 +117,13 @@ def show_oneself(site: Site, caller: Caller, asked: OwnQuestion) -> PersonDetail
         return _details(store, person_named(store, caller.name))
 
 
+@ask("passkeys.list", Right.PEOPLE_SEE)
+def list_passkeys(site: Site, caller: Caller, asked: PersonQuestion) -> PasskeyList:
+    """Tell which passkeys a person has."""
+    with open_people(site) as store:
+        return PasskeyList(passkeys=_passkeys(store, person_named(store, asked.name)))
+
+
 @ask("people.sessions", Right.PEOPLE_SEE)
 def list_sessions(site: Site, caller: Caller, asked: PersonQuestion) -> SessionList:
     """Tell where a person is logged in."""
@@ -127,6 +143,7 @@ def list_keys(site: Site, caller: Caller, asked: KeyQuestion) -> KeyList:
 def _details(store: PeopleStore, person: Person) -> PersonDetails:
     return PersonDetails(
         person=person_view(person),
+        passkeys=_passkeys(store, person),
         sessions=_sessions(store, person),
         keys=[key_view(key) for key in KeyBook(store).all() if key.person == person.name],
         tries=AttemptBook(store).of(person),
@@ -135,3 +152,7 @@ def _details(store: PeopleStore, person: Person) -> PersonDetails:
 
 def _sessions(store: PeopleStore, person: Person) -> list[PersonSession]:
     return SessionBook(store, step_required=False).of(person, time.time())
+
+
+def _passkeys(store: PeopleStore, person: Person) -> list[PasskeyView]:
+    return [passkey_view(key) for key in PasskeyBook(store).of(person)]

@@ -12,6 +12,7 @@ from oborona.desk.call import ActOrder, NotFoundError
 from oborona.desk.configured_site import ConfiguredSite
 from oborona.people.key_book import ApiKey
 from oborona.people.login_try import LoginTry
+from oborona.people.passkey_book import Passkey
 from oborona.people.person import Person, PersonState, normal_name
 from oborona.people.rights import Right, Role
 from oborona.people.session_book import PersonSession
@@ -26,7 +27,7 @@ class PersonView(msgspec.Struct, frozen=True, kw_only=True):
         addresses: their own.
         whole_site: they see everybody's mail, as far as their roles see any.
         password: they have set one.
-        second_step: they log in with a code, too.
+        second_step: they log in with a code of a telephone, too.
         made: Unix seconds; so is the next.
         came: when they logged in last; 0 = never.
     """
@@ -68,10 +69,27 @@ class KeyView(msgspec.Struct, frozen=True, kw_only=True):
     place: str
 
 
+class PasskeyView(msgspec.Struct, frozen=True, kw_only=True):
+    """A passkey as lists show it.
+
+    Args:
+        ident: names it.
+        name: that its person gave it.
+        made: Unix seconds; so is the next.
+        last: when it was used; 0 = never.
+    """
+
+    ident: str
+    name: str
+    made: float
+    last: float
+
+
 class PersonDetails(msgspec.Struct, frozen=True, kw_only=True):
-    """A person with their sessions, keys, and the last tries to log in by their name."""
+    """A person with their passkeys, sessions, keys, and the last tries to log in by their name."""
 
     person: PersonView
+    passkeys: list[PasskeyView]
     sessions: list[PersonSession]
     keys: list[KeyView]
     tries: list[LoginTry]
@@ -156,3 +174,8 @@ def key_view(key: ApiKey) -> KeyView:
         last=key.last,
         place=key.place,
     )
+
+
+def passkey_view(key: Passkey) -> PasskeyView:
+    """Return a passkey as answers show it."""
+    return PasskeyView(ident=key.ident, name=key.name, made=key.made, last=key.last)

@@ -9,7 +9,8 @@ import msgspec
 
 from oborona import state_files
 from oborona.desk.call import CallError, NotAllowedError
-from oborona.desk.policy.drafts import Draft, DraftFolder, DraftNote
+from oborona.desk.policy.draft_note import DraftDecline, DraftNote, DraftProposal
+from oborona.desk.policy.drafts import Draft, DraftFolder
 from oborona.desk.policy.file_set import checked_name, read_folder
 from oborona.desk.policy.guards import linted, remembered
 from oborona.desk.policy.lint import LintedPolicy, lint
@@ -42,6 +43,8 @@ class DraftBrief(msgspec.Struct, frozen=True, kw_only=True):
         changed: names of files that differ from what it began from.
         previewed: its very text was tried on the newest messages.
         trouble: why nothing more can be said of it.
+        proposal: its very text waits for another person, who approves it; None = it does not.
+        decline: the last time that somebody did not.
     """
 
     name: str
@@ -53,6 +56,8 @@ class DraftBrief(msgspec.Struct, frozen=True, kw_only=True):
     changed: tuple[str, ...] = ()
     previewed: bool = False
     trouble: str = ""
+    proposal: DraftProposal | None = None
+    decline: DraftDecline | None = None
 
 
 class DraftFile(msgspec.Struct, frozen=True, kw_only=True):
@@ -102,6 +107,8 @@ def brief_of(folder: DraftFolder, name: str, current: FileSet) -> DraftBrief:
             if digests.get(file) != note.files.get(file)
         ),
         previewed=note.preview is not None and note.preview.digest == draft.digest,
+        proposal=note.proposal if proposes(note, draft.digest) else None,
+        decline=note.decline,
     )
 
 
@@ -109,6 +116,11 @@ def draft_text(name: str, raw: bytes) -> DraftFile:
     """Return a file of a draft as callers see it."""
     text = raw.decode("utf-8", "replace")
     return DraftFile(name=name, digest=digest_of(raw), text=text, whole=text.encode() == raw)
+
+
+def proposes(note: DraftNote, digest: str) -> bool:
+    """Whether somebody has proposed a draft of this very text."""
+    return note.proposal is not None and note.proposal.digest == digest
 
 
 def owned(caller: Caller, name: str, note: DraftNote) -> None:

@@ -19,6 +19,7 @@ import msgspec
 
 from oborona.atomic_file import write_atomically
 from oborona.desk.call import CallError, NotFoundError
+from oborona.desk.policy.draft_note import DraftNote
 from oborona.desk.policy.file_set import MOST_FILES, MOST_WRITTEN, checked_name, read_folder
 from oborona.errors import StoreError
 from oborona.stores.policy_versions.digests import FileSet, digest_of_all
@@ -28,46 +29,6 @@ _NAME: Final = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,38}[a-z0-9])?")
 _NOTE: Final = "draft.json"
 _FILES: Final = "files"
 _NOTE_BYTES: Final = 4 << 20
-
-
-class DraftPreview(msgspec.Struct, frozen=True, kw_only=True):
-    """What a preview found of a draft's very text.
-
-    Args:
-        digest: of the files that were tried.
-        at: Unix seconds.
-        messages: that were judged.
-        good: of these, delivered as good mail.
-        good_lost: of the good, those that the draft would not deliver so.
-        moves: delivered copies that the second look would move.
-    """
-
-    digest: str
-    at: float
-    messages: int
-    good: int = 0
-    good_lost: int = 0
-    moves: int = 0
-
-
-class DraftNote(msgspec.Struct, frozen=True, kw_only=True):
-    """What is known of a draft beside its files.
-
-    Args:
-        owner: who began it.
-        made: Unix seconds.
-        about: what it is for.
-        base: number of the version that it began from.
-        files: digests of the files of then, by name.
-        preview: the last one.
-    """
-
-    owner: str
-    made: float
-    about: str = ""
-    base: int
-    files: dict[str, str]
-    preview: DraftPreview | None = None
 
 
 class Draft(msgspec.Struct, frozen=True, kw_only=True):

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Final
 
 from oborona import state_files
-from oborona.desk.call import CallError
-from oborona.desk.policy.drafts import DraftPreview
+from oborona.desk.call import ActOrder, CallError
+from oborona.desk.policy.draft_note import DraftPreview
 from oborona.desk.policy.lint import LintedPolicy, PolicyProblem, failed_tests, lint
 from oborona.desk.policy.preview import PolicyPreview
 from oborona.desk.site import Site
@@ -76,6 +76,16 @@ def checked_policy(site: Site, files: FileSet, known_as: Path | None = None) -> 
     if failed:
         raise CallError(f"tests of rules fail: {_told(failed)}")
     return found.policy
+
+
+def check_reason(asked: ActOrder) -> None:
+    """Refuse to do without a reason what stands in the history.
+
+    Raises:
+        CallError: there is none.
+    """
+    if not asked.dry and not asked.reason.strip():
+        raise CallError("say why: it stands in the history of the policy")
 
 
 def check_preview(known: DraftPreview | None, digest: str, *, sure: bool, most_moves: int) -> None:

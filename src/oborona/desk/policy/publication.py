@@ -90,6 +90,7 @@ def put_in_force(
     comment: str,
     meaning: str,
     of: int = 0,
+    proposer: str = "",
     write: FolderWriter = replace_files,
 ) -> tuple[PolicyVersion, ReloadOutcome | None]:
     """Publish files; the policy's lock is held.
@@ -104,6 +105,7 @@ def put_in_force(
         comment: why.
         meaning: version of what the policy means then.
         of: the version that it is again; 0 = none.
+        proposer: who has proposed what the caller approves; empty = nobody.
         write: writes the folder.
 
     Returns:
@@ -117,7 +119,8 @@ def put_in_force(
     version = store.begin(
         PolicyVersion(
             at=time.time(),
-            author=caller.name,
+            author=proposer or caller.name,
+            approved=caller.name if proposer else "",
             way=caller.way.value,
             comment=comment,
             sort=sort,
@@ -160,3 +163,27 @@ def _trouble(outcome: ReloadOutcome | None) -> str:
         )
         return f"{place}: {outcome.refused.problem}" if place else outcome.refused.problem
     return outcome.trouble
+
+
+def published_answer(
+    planned: PolicyPublication,
+    published: PolicyVersion,
+    outcome: ReloadOutcome | None,
+    former: PolicyVersion,
+) -> PolicyPublication:
+    """Return what was planned, with what came of it.
+
+    Args:
+        planned: what was to be published.
+        published: the version that it is.
+        outcome: what the daemon said; None where none runs.
+        former: the version before.
+    """
+    return msgspec.structs.replace(
+        planned,
+        version=published.number,
+        workers=0 if outcome is None else outcome.workers,
+        late=() if outcome is None else outcome.late,
+        note="; ".join(filter(None, (planned.note, NOBODY if outcome is None else ""))),
+        undo=former.number,
+    )

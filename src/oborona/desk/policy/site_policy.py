@@ -11,9 +11,11 @@ from typing import Final
 from oborona import state_files
 from oborona.desk.call import CallError, NotAllowedError, NotFoundError
 from oborona.desk.policy.file_set import OVERLAY, checked_name, read_folder
+from oborona.desk.policy.lint import lint
 from oborona.desk.site import Site
 from oborona.errors import StoreBusy
 from oborona.lock import FileLock, hold
+from oborona.policy.load import Policy
 from oborona.stores.policy_versions.digests import FileSet
 from oborona.stores.policy_versions.store import PolicyVersion, VersionStore
 
@@ -118,3 +120,8 @@ def noticed(site: Site, store: VersionStore) -> tuple[PolicyVersion, dict[str, b
     """Return the version that the folder holds now, and its files; the lock is held."""
     files = read_folder(own_folder(site))
     return store.notice(files, time.time()), files
+
+
+def policy_in_force(site: Site) -> Policy | None:
+    """Return the policy that the folder holds; None where that can't be used."""
+    return lint(site, own_folder(site)).policy

@@ -41,6 +41,8 @@ MIGRATIONS: Final = (
         )
         """,
     ),
+    # who approved what the author has proposed; empty: nobody had to
+    ("ALTER TABLE version ADD COLUMN approved TEXT NOT NULL DEFAULT ''",),
 )
 SHARED: Final = SqliteFileKind(
     format=SqliteFormat(APPLICATION_ID, MIGRATIONS, "a store of policy versions"),

@@ -23,7 +23,7 @@ MOST_VERSIONS: Final = 1000  # some years of a busy site; what none of them hold
 MOST_COMMENT: Final = 2000  # characters
 OUTSIDE: Final = "edited outside"
 _COLUMNS: Final = (
-    "number, at, author, way, comment, sort, state, trouble, meaning, of, digest, files"
+    "number, at, author, way, comment, sort, state, trouble, meaning, of, digest, files, approved"
 )
 
 
@@ -61,6 +61,7 @@ class PolicyVersion(msgspec.Struct, frozen=True, kw_only=True):
         of: of one that is an earlier one again, that one's number.
         digest: of all files.
         files: digests of what was in them, by name.
+        approved: who approved what the author has proposed; empty = nobody had to.
     """
 
     number: int = 0
@@ -75,6 +76,7 @@ class PolicyVersion(msgspec.Struct, frozen=True, kw_only=True):
     of: int = 0
     digest: str = ""
     files: dict[str, str] = {}
+    approved: str = ""
 
 
 class VersionStore(SharedSqliteFile):
@@ -202,7 +204,7 @@ class VersionStore(SharedSqliteFile):
         )
         number = db.execute(
             "INSERT INTO version (at, author, way, comment, sort, state, trouble, meaning, of,"
-            " digest, files) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            " digest, files, approved) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             (
                 whole.at,
                 whole.author,
@@ -215,6 +217,7 @@ class VersionStore(SharedSqliteFile):
                 whole.of,
                 whole.digest,
                 msgspec.json.encode(named).decode(),
+                whole.approved,
             ),
         ).lastrowid
         assert number is not None

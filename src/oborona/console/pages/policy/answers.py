@@ -142,6 +142,25 @@ class DifferenceOnPage(msgspec.Struct, frozen=True, kw_only=True):
     problems: list[ProblemOnPage]
 
 
+class ProposalOnPage(msgspec.Struct, frozen=True, kw_only=True):
+    """A draft waits for another person, who approves it."""
+
+    by: str
+    at: float
+    reason: str
+    digest: str
+    sure: bool
+
+
+class DeclineOnPage(msgspec.Struct, frozen=True, kw_only=True):
+    """A proposal was not approved."""
+
+    proposer: str
+    by: str
+    at: float
+    words: str
+
+
 class DraftOnPage(msgspec.Struct, frozen=True, kw_only=True):
     """A draft in a list."""
 
@@ -154,6 +173,8 @@ class DraftOnPage(msgspec.Struct, frozen=True, kw_only=True):
     changed: list[str]
     previewed: bool
     trouble: str
+    proposal: ProposalOnPage | None = None
+    decline: DeclineOnPage | None = None
 
 
 class DraftListOnPage(msgspec.Struct, frozen=True, kw_only=True):
@@ -177,6 +198,7 @@ class DraftShownOnPage(msgspec.Struct, frozen=True, kw_only=True):
     brief: DraftOnPage
     files: dict[str, str]
     file: DraftFileOnPage | None
+    two_persons: bool = False
 
 
 class DraftChangedOnPage(msgspec.Struct, frozen=True, kw_only=True):

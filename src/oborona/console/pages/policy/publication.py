@@ -69,6 +69,8 @@ async def show_publication(visit: Visit) -> web.Response:
         guards=_guards(visit, shown.brief, mode, lint, tests),
         may_try=person.may(Right.POLICY_SHADOW) and is_own(visit, shown.brief),
         may_publish=person.may(Right.POLICY_PUBLISH),
+        may_propose=is_own(visit, shown.brief),
+        two_persons=shown.two_persons,
         to=visit.query("to"),
         sure=visit.query("sure") == "1",
         reason=visit.query("reason"),

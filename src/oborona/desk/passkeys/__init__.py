@@ -1,0 +1,1 @@
+"""Passkeys of people: what authenticators are asked, and what is believed of their answers."""
