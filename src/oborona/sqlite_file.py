@@ -22,7 +22,14 @@ from typing import Any, ClassVar, Final, NamedTuple, Self
 
 from oborona import store_birth
 from oborona.atomic_file import OpenFileCheck
-from oborona.errors import StoreBusy, StoreError, StoreForbidden, StoreFull, StoreVersion
+from oborona.errors import (
+    StoreAbsent,
+    StoreBusy,
+    StoreError,
+    StoreForbidden,
+    StoreFull,
+    StoreVersion,
+)
 
 # waiting for another process's transaction, which takes milliseconds; an import some 2 s
 BUSY_S: Final = 5.0
@@ -40,6 +47,8 @@ damaged octets.
 
 class SqliteFileDamaged(StoreError):  # noqa: N818 - reads as what happened
     """The file is no whole SQLite file."""
+
+    why = "damaged"
 
 
 class SqliteFormat(NamedTuple):
@@ -60,12 +69,15 @@ def connect(path: Path, *, write: bool, absent: str = "", mode: int = MODE) -> s
         mode: of a file that is made; SQLite gives the same to what it keeps beside it.
 
     Raises:
-        StoreError: there is none, or it can't be opened.
+        StoreAbsent: there is none.
+        StoreError: it can't be opened.
     """
     try:
         if not path.exists():
             if absent:
-                raise StoreError(f"{path}: {absent}; has Oborona run with this state folder?")
+                raise StoreAbsent(
+                    f"{path}: {absent}; has Oborona run with this state folder?", path.name
+                )
             path.touch(mode=mode)
         for suffix in PARTS:  # SQLite says of a folder in its place that it can't be opened
             part = part_of(path, suffix)

@@ -19,6 +19,7 @@ from oborona.console.api_door import ApiDoor
 from oborona.console.client_address import ClientAddresses, ProxyWord
 from oborona.console.confirmation import NEEDS_PASSWORD, password_page
 from oborona.console.console_answer import static_answer
+from oborona.console.console_parts import ConsoleParts
 from oborona.console.console_person import ConsolePerson
 from oborona.console.declaration import PageDeclaration
 from oborona.console.desk_client import DeskClient, DeskError
@@ -30,7 +31,7 @@ from oborona.console.page_list import load_pages
 from oborona.console.route_table import RouteTable
 from oborona.console.static_files import PREFIX, StaticFiles
 from oborona.console.template_set import TemplateSet
-from oborona.console.visit import LANGUAGE, SESSION, ZONE, ConsoleParts, Visit, drop_cookie
+from oborona.console.visit import LANGUAGE, SESSION, ZONE, Visit, drop_cookie
 from oborona.doors.web import BUSY, HttpLimits, WebServer, read_body
 from oborona.telemetry.log import event
 

@@ -8,19 +8,16 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, TypeVar, cast, overload
 from urllib.parse import urlencode
 
-import msgspec
 from aiohttp import web
 
 from oborona.console import console_answer
 from oborona.console.client_address import ProxyWord
+from oborona.console.console_parts import ConsoleParts
 from oborona.console.console_person import ConsolePerson
 from oborona.console.declaration import PageDeclaration
-from oborona.console.desk_client import ASK_S, AWAY, SLOW, CallerPlace, DeskClient, DeskError
+from oborona.console.desk_client import ASK_S, AWAY, SLOW, CallerPlace, DeskError
 from oborona.console.form_body import Form
-from oborona.console.form_token import FormTokens
-from oborona.console.language import Language
-from oborona.console.route_table import RouteTable
-from oborona.console.template_set import TemplateSet
+from oborona.console.store_state import empty_words
 
 SESSION: Final = "__Host-oborona"
 DEVICE: Final = "__Host-oborona-device"
@@ -32,28 +29,6 @@ _OWN_PATH: Final = re.compile(r"/(?![/\\])[!-~]*\Z")
 YEAR_S: Final = 365 * 86400
 
 T = TypeVar("T")
-
-
-class ConsoleParts(msgspec.Struct, frozen=True, kw_only=True):
-    """What all requests share.
-
-    Args:
-        desk: answers.
-        templates: of pages.
-        pages: all there are.
-        routes: finds them.
-        tokens: of forms.
-        languages: by their codes.
-        node: name of this machine, where the desk tells none.
-    """
-
-    desk: DeskClient
-    templates: TemplateSet
-    pages: Sequence[PageDeclaration]
-    routes: RouteTable
-    tokens: FormTokens
-    languages: Mapping[str, Language]
-    node: str = ""
 
 
 class Visit:
@@ -83,6 +58,7 @@ class Visit:
         self.form = Form()
         self.person: ConsolePerson | None = None
         self.error_id = ""
+        self._not_yet: dict[str, str] = {}
         self._guest = request.cookies.get(GUEST, "")
         self._new_guest = False
 
@@ -198,7 +174,15 @@ class Visit:
         except DeskError as error:
             if error.status not in PART_AWAY:
                 raise
+            if error.not_yet:
+                self._not_yet[call] = error.store
             return None
+
+    def empty(self, call: str) -> str:
+        """Return how the store of a part gets filled that was not begun yet; empty: it was, and the
+        part is away for another reason.
+        """
+        return empty_words(self._not_yet[call]) if call in self._not_yet else ""
 
     # answers
 

@@ -8,6 +8,7 @@ import oborona.desk.acts.campaigns
 import oborona.desk.acts.cases
 import oborona.desk.acts.counters
 import oborona.desk.acts.events
+import oborona.desk.acts.forgiveness
 import oborona.desk.acts.incidents
 import oborona.desk.acts.keys
 import oborona.desk.acts.lists
@@ -18,6 +19,7 @@ import oborona.desk.acts.own_lists
 import oborona.desk.acts.own_words
 import oborona.desk.acts.people
 import oborona.desk.acts.personal
+import oborona.desk.acts.pin_import
 import oborona.desk.acts.policy
 import oborona.desk.acts.recheck
 import oborona.desk.acts.reputation
@@ -30,6 +32,7 @@ import oborona.desk.asks.campaigns
 import oborona.desk.asks.charts
 import oborona.desk.asks.counters
 import oborona.desk.asks.doctor
+import oborona.desk.asks.entities
 import oborona.desk.asks.events
 import oborona.desk.asks.flows
 import oborona.desk.asks.incidents
@@ -43,6 +46,7 @@ import oborona.desk.asks.personal
 import oborona.desk.asks.policy
 import oborona.desk.asks.readers
 import oborona.desk.asks.recheck
+import oborona.desk.asks.remembered_entities
 import oborona.desk.asks.reputation
 import oborona.desk.asks.signatures
 import oborona.desk.asks.status

@@ -35,7 +35,7 @@ from oborona.doors.web import (
     json_answer,
     read_body,
 )
-from oborona.errors import OboronaError, StoreError
+from oborona.errors import OboronaError, StoreAbsent, StoreError
 from oborona.people.caller import Caller
 from oborona.telemetry.log import event
 
@@ -47,6 +47,9 @@ MAX_BODY: Final = 32 * 1024 * 1024  # a message that is uploaded, as base64
 CONNECTIONS: Final = 100
 PREFIX: Final = "/v1/"
 DESCRIPTION: Final = "/v1/openapi.json"
+BUSY: Final = "busy"
+SLOW: Final = "slow"
+"""Why there is no answer, beside what errors of stores say of themselves (`StoreError.why`)."""
 
 log = logging.getLogger("oborona.desk")
 
@@ -138,7 +141,8 @@ class DeskServer(WebServer):
     ) -> web.Response:
         if self._waiting >= THREADS + WAITING:
             self._count("busy")
-            return error_answer(503, "too much at once, come again", **{"Retry-After": "1"})
+            told = {"error": "too much at once, come again", "why": BUSY}
+            return json_answer(503, told, **{"Retry-After": "1"})
         self._waiting += 1
         begun = asyncio.get_running_loop().run_in_executor(self._threads, run)
         begun.add_done_callback(self._ended)
@@ -148,7 +152,8 @@ class DeskServer(WebServer):
         except TimeoutError:
             self._count("slow")
             event(log, logging.WARNING, "a call is slow", call=name, over_s=within_s)
-            return error_answer(503, f"{name} took more than {within_s:g} seconds")
+            told = {"error": f"{name} took more than {within_s:g} seconds", "why": SLOW}
+            return json_answer(503, told)
 
     def _ended(self, begun: asyncio.Future[web.Response]) -> None:
         self._waiting -= 1
@@ -167,9 +172,11 @@ def _answer(name: str, run: Callable[[], bytes]) -> web.Response:
         if error.wait_s:
             told["wait_s"] = round(error.wait_s, 1)
         return json_answer(error.status, told)
+    except StoreAbsent as error:  # what would be in it is not there
+        return json_answer(404, {"error": str(error), "why": error.why, "store": error.store})
     except StoreError as error:
         event(log, logging.WARNING, "a call failed", call=name, error=error)
-        return error_answer(503, str(error))
+        return json_answer(503, {"error": str(error), "why": error.why})
     except OboronaError as error:
         return error_answer(422, str(error))
 

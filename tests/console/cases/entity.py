@@ -3,7 +3,7 @@
 import msgspec
 
 from oborona.desk.acts.reputation import PinnedEntity
-from oborona.desk.asks.reputation import EntityRanking, RankedEntity
+from oborona.desk.asks.entities import EntityRanking, RankedEntity
 from oborona.desk.call import UndoCall
 from oborona.desk.reputation.portrait import ShownEntity
 from oborona.desk.reputation.statement import ShownPin

@@ -14,6 +14,7 @@ from oborona.console.declaration import page
 from oborona.console.desk_client import DeskError
 from oborona.console.language import gettext as _
 from oborona.console.language import marked
+from oborona.console.store_state import empty_words
 from oborona.console.undo_order import undo_fields, undo_plan
 from oborona.console.visit import Visit
 from oborona.people.rights import Right
@@ -34,13 +35,19 @@ async def show_entities(visit: Visit) -> web.Response:
         "by": visit.query("by") or "worst",
         "window": visit.query("window") or "day",
     }
-    ranking = await visit.ask("reputation.top", asked)
+    empty = ""
+    try:
+        ranking = await visit.ask("reputation.top", asked)
+    except DeskError as error:
+        if not error.not_yet:
+            raise
+        ranking, empty = {"entities": []}, empty_words(error.store)
     rows = [{**row, "url": _home(row["entity"])} for row in ranking["entities"]]
     if visit.query("as") == "csv":
         return visit.csv("entities", HEADS, ([row[head] for head in HEADS] for row in rows))
     if visit.query("as") == "json":
         return visit.json("entities", ranking)
-    return visit.render("entity/entities.html", rows=rows, asked=asked)
+    return visit.render("entity/entities.html", rows=rows, asked=asked, empty=empty)
 
 
 @page("GET", "/entity/{entity}", Right.TRACK)
