@@ -8,7 +8,9 @@ import msgspec
 from msgspec import Meta
 
 from oborona.desk.call import ask
+from oborona.desk.messages.unicode_text import encodable
 from oborona.desk.reputation.entity import entity_named
+from oborona.desk.reputation.neighbourhood import Neighbourhood, look_around
 from oborona.desk.reputation.pin_store import pins_for_reading
 from oborona.desk.reputation.portrait import (
     ShownEntity,
@@ -25,6 +27,7 @@ from oborona.people.rights import Right
 from oborona.stores.pins.store import SHOWN
 
 MOST_CHANGES: Final = 100_000
+MOST_DAYS: Final = 14  # the journal and the counters have no more, as they ship
 
 
 class EntityQuestion(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
@@ -46,6 +49,31 @@ def show_entity(site: Site, caller: Caller, asked: EntityQuestion) -> ShownEntit
     except StoreAbsent:  # nothing was counted yet: an override can be set ahead
         portrait = portray_unseen(site, asked.entity)
     return show_portrait(portrait)
+
+
+class NeighbourQuestion(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
+    """What an entity was seen with.
+
+    Args:
+        entity: as it is typed.
+        days: back.
+        within: seconds after which what was found is the answer.
+    """
+
+    entity: str
+    days: Annotated[int, Meta(ge=1, le=MOST_DAYS)] = 7
+    within: Annotated[float, Meta(ge=0.05, le=8)] = 1.5
+
+
+@ask("reputation.neighbours", Right.TRACK)
+def show_neighbours(site: Site, caller: Caller, asked: NeighbourQuestion) -> Neighbourhood:
+    """Return who and what stands beside an entity in the mail of the last days.
+
+    Raises:
+        UnusableValueError: the text names none.
+        StoreError: journal or counters can't be read.
+    """
+    return encodable(look_around(site, asked.entity, asked.days, asked.within))
 
 
 class ChangeQuestion(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
