@@ -17,7 +17,7 @@ from oborona.reputation.networks import plain
 
 HELO: Final = 0
 """A kind of its own here: nothing is decided by what a client calls itself."""
-MAX_PIECE: Final = 300  # characters; longer ones are nobody's name
+MAX_PIECE: Final = 250  # characters; longer ones are nobody's name
 
 NeighbourKey = tuple[int, str]
 """Kind of an entity, or `HELO`, and its piece in the form in which it is counted."""
