@@ -211,6 +211,10 @@ class Visit:
         """Return what a page shows as JSON, for `?as=json`."""
         return console_answer.json_file(self.request, name, words)
 
+    def text(self, name: str, words: str) -> web.Response:
+        """Return lines of text that are saved as a file."""
+        return console_answer.text_file(self.request, name, words)
+
     @property
     def signed_in(self) -> ConsolePerson:
         """Who is signed in: a page that is not public has somebody."""

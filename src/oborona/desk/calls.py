@@ -11,6 +11,7 @@ import oborona.desk.acts.events
 import oborona.desk.acts.forgiveness
 import oborona.desk.acts.incidents
 import oborona.desk.acts.keys
+import oborona.desk.acts.list_import
 import oborona.desk.acts.lists
 import oborona.desk.acts.models
 import oborona.desk.acts.outgoing
@@ -39,6 +40,7 @@ import oborona.desk.asks.incidents
 import oborona.desk.asks.lists
 import oborona.desk.asks.messages
 import oborona.desk.asks.models
+import oborona.desk.asks.newer_messages
 import oborona.desk.asks.outgoing
 import oborona.desk.asks.overview
 import oborona.desk.asks.people

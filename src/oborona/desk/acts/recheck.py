@@ -5,12 +5,14 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Sequence
+from typing import Annotated, Final
 
 import msgspec
+from msgspec import Meta
 
 from oborona.desk.asks.recheck import MoveId, message_number, open_moves
 from oborona.desk.call import ActOrder, CallError, NotAllowedError, NotFoundError, UndoCall, act
-from oborona.desk.moves.look import RecheckLookResult, look_at_copies
+from oborona.desk.moves.look import LookedCopies, RecheckLookResult, look_at_copies
 from oborona.desk.site import Site
 from oborona.people.caller import Caller
 from oborona.people.rights import Right
@@ -18,11 +20,14 @@ from oborona.recheck.engine.loop import ALLOWED, RESUMED_S
 from oborona.recheck.moves import Move, MoveState, MoveStore
 from oborona.telemetry import status as process_status
 
+MOST_LOOKED: Final = 50  # messages of one order: their mailboxes are asked meanwhile
+
 
 class LookOrder(ActOrder, kw_only=True, forbid_unknown_fields=True):
-    """What is to be judged again: a message by its id, or all of a recipient in the window."""
+    """What is to be judged again: messages by their ids, or all of a recipient in the window."""
 
     message: str = ""
+    messages: Annotated[Sequence[str], Meta(max_length=MOST_LOOKED)] = ()
     recipient: str = ""
 
 
@@ -68,23 +73,31 @@ class MovesOutcome(msgspec.Struct, frozen=True, kw_only=True):
     runs: bool  # the keeper, which moves copies
 
 
-@act("recheck.look", Right.MOVE, scoped=True, about=("message", "recipient"))
+@act("recheck.look", Right.MOVE, scoped=True, about=("message", "messages", "recipient"))
 def look_again(site: Site, caller: Caller, asked: LookOrder) -> LookOutcome:
     """Judge delivered mail again now, and decide moves of copies whose verdict is another."""
-    if bool(asked.message) is bool(asked.recipient):
+    named = [asked.message] if asked.message else list(asked.messages)
+    if bool(named) is bool(asked.recipient) or (asked.message and asked.messages):
         raise CallError("name a message, or a recipient, one of both")
-    number = message_number(asked.message) if asked.message else None
-    if number is None and "@" not in asked.recipient:
+    numbers = list[int | None](dict.fromkeys(map(message_number, named))) or [None]
+    if not named and "@" not in asked.recipient:
         raise CallError(f"{asked.recipient[:100]!r} is no mail address")
+    found = list[LookedCopies]()
     with site.as_owner():
-        looked = asyncio.run(
-            look_at_copies(site, number, asked.recipient, caller.scope, dry=asked.dry)
-        )
-    if looked is None:
+        for number in numbers:
+            looked = asyncio.run(
+                look_at_copies(site, number, asked.recipient, caller.scope, dry=asked.dry)
+            )
+            if looked is not None:
+                found.append(looked)
+    if not found:
         raise NotFoundError("there is no such message in the journal")
-    undo = UndoCall(call="recheck.undo", asked={"moves": looked.moves})
+    moves = [move for looked in found for move in looked.moves]
+    undo = UndoCall(call="recheck.undo", asked={"moves": moves})
     return LookOutcome(
-        copies=tuple(looked.copies), moves=tuple(looked.moves), undo=undo if looked.moves else None
+        copies=tuple(copy for looked in found for copy in looked.copies),
+        moves=tuple(moves),
+        undo=undo if moves else None,
     )
 
 
