@@ -171,7 +171,7 @@ CASES = [
             "198.51.100.7",
             "12 messages, 9 spam",
             "name by which it says hello",
-            "and 1 044 more",
+            "And 1 044 more.",
             "U+202E<img src=x",
         ),
     ),
