@@ -63,7 +63,11 @@ async def show_entity_page(visit: Visit) -> web.Response:
         seen=any(part["seen"] for part in [*buckets, *days]),
         hours=_bars(hours, now, HOUR_S, "%H:00"),
         days=_bars([[day] for day in days], now, DAY_S, "%Y-%m-%d"),
-        totals=[(_(text), _sum(buckets, name), _sum(days, name)) for name, text in TOTALS],
+        totals=[
+            (_(text), _sum(buckets, name), _sum(days, name))
+            for name, text in TOTALS
+            if _sum(buckets, name) or _sum(days, name)
+        ],
         mail=mail if mail and visit.leads(mail) else "",
         kinds=KINDS,
         flags=FLAGS,
