@@ -2,6 +2,7 @@
 
     python benchmarks/console.py                  100,000 messages of a day, ten people, 30 s
     python benchmarks/console.py --rows 1000000 --seconds 60
+    python benchmarks/console.py --only "follow, nothing new"      one kind of pages
 
 Fills a made-up journal (`benchmarks/search_journal.py`), has its search files made, starts desk and
 console as processes of their own, and has people open pages one after the other, each without a
@@ -63,7 +64,8 @@ def main(asked: argparse.Namespace) -> None:
             while writer.follow(now + 600):
                 pass
         tokens = sign_in(state, asked.people)
-        paths = list(pages(path, random.Random(7)))  # noqa: S311 - the same for each run
+        drawn = random.Random(7)  # noqa: S311 - the same for each run
+        paths = [one for one in pages(path, drawn) if asked.only in {"", one[0]}]
         with running(state, "desk") as desk, running(state, "console") as console:
             both = (desk.pid, console.pid)
             get(port_of(state), tokens[0], "/track")
@@ -100,6 +102,7 @@ def pages(path: Path, drawn: random.Random) -> Iterator[tuple[str, str]]:
         names = [one[1] for one in db.execute("PRAGMA table_info(verdict)")]
         found = db.execute("SELECT * FROM verdict ORDER BY id").fetchall()
     from oborona.ident import to_text  # noqa: PLC0415 - of the rows alone
+    from oborona.journal.texts import unpack_text  # noqa: PLC0415 - the same
 
     for row in drawn.sample(found, 40):
         told = dict(zip(names, row, strict=True))
@@ -108,6 +111,12 @@ def pages(path: Path, drawn: random.Random) -> Iterator[tuple[str, str]]:
             if kind not in {"size alone", "two letters"}:
                 yield "track", f"/track?q={quote(query)}"
         yield "overview", "/overview"
+        yield "follow", f"/track/new?newer={to_text(told['id'])}&q={quote('verdict:junk')}"
+        yield "entity", f"/entity/{quote(unpack_text(told['client_ip']), safe='')}"
+        yield "around", f"/entity/{quote(unpack_text(told['client_ip']), safe='')}/around"
+    newest = dict(zip(names, found[-1], strict=True))["id"]
+    for query in ("", "verdict:junk", "to:joe"):
+        yield "follow, nothing new", f"/track/new?newer={to_text(newest)}&q={quote(query)}"
 
 
 def look(
@@ -220,5 +229,6 @@ if __name__ == "__main__":
     parser.add_argument("--rows", type=int, default=100_000)
     parser.add_argument("--people", type=int, default=10)
     parser.add_argument("--seconds", type=float, default=30.0)
+    parser.add_argument("--only", default="")
     parser.add_argument("--folder", type=Path, default=None)
     main(parser.parse_args())

@@ -16,7 +16,7 @@ import os
 import sqlite3
 import stat
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, ClassVar, Final, NamedTuple, Self
 
@@ -81,8 +81,10 @@ def connect(path: Path, *, write: bool, absent: str = "", mode: int = MODE) -> s
             path.touch(mode=mode)
         for suffix in PARTS:  # SQLite says of a folder in its place that it can't be opened
             part = part_of(path, suffix)
-            if part.exists() and not stat.S_ISREG(part.stat().st_mode):
-                raise SqliteFileDamaged(f"{path}: is damaged ({part.name} is no plain file)")
+            # one look: who closes the file last takes what lies beside it away meanwhile
+            with suppress(FileNotFoundError):
+                if not stat.S_ISREG(part.stat().st_mode):
+                    raise SqliteFileDamaged(f"{path}: is damaged ({part.name} is no plain file)")
         address = f"{path.absolute().as_uri()}?mode={'rw' if write else 'ro'}"
         # aiosqlite works on it in a thread of its own, one call at a time.
         return sqlite3.connect(

@@ -11,7 +11,6 @@ from oborona.desk.messages.search import open_search
 from oborona.desk.reputation.entity import EntityName
 from oborona.desk.reputation.neighbour_pieces import is_of
 from oborona.desk.site import Site
-from oborona.errors import StoreError
 from oborona.ident import from_text, time_of_id
 from oborona.journal.entry import JournalEntry
 from oborona.journal.queries import JournalReader
@@ -22,6 +21,7 @@ from oborona.people.caller import Scope
 from oborona.types import Action
 
 CHUNK: Final = 250  # messages that are looked through at once: some 30 ms
+AT_ONCE: Final = 50  # messages that are read at once
 LEAST_S: Final = 0.05  # for a search, however late it is
 
 _SEARCHED: Final[dict[int, QueryField]] = {
@@ -63,12 +63,13 @@ class EntityMailReader:
         self.reached: float | None = None
         """How far back was looked, where that is less than was wanted: Unix seconds."""
 
-    def mail_of(self, named: EntityName, most: int) -> list[EntityMail]:
+    def mail_of(self, named: EntityName, most: int, *, whole: bool = True) -> list[EntityMail]:
         """Return the mail of an entity, the newest first.
 
         Args:
             named: which.
             most: messages.
+            whole: with all that the journal has of each; else with the row that a search finds.
 
         Raises:
             StoreError: the journal can't be read.
@@ -76,9 +77,11 @@ class EntityMailReader:
         field = _SEARCHED.get(named.type) if named.piece else None
         if field is None:
             return asyncio.run(self._walk(named, most))
-        return self._search(named, QueryTerm(field, named.piece), most)
+        return self._search(named, QueryTerm(field, named.piece), most, whole=whole)
 
-    def _search(self, named: EntityName, term: QueryTerm, most: int) -> list[EntityMail]:
+    def _search(
+        self, named: EntityName, term: QueryTerm, most: int, *, whole: bool
+    ) -> list[EntityMail]:
         query = JournalQuery(terms=(term,), since=self._since)
         left_s = max(LEAST_S, (self._ends - time.monotonic()) / 2)
         with open_search(self._site, Scope()) as search:
@@ -87,6 +90,7 @@ class EntityMailReader:
                 self._stop(time_of_id(search.reached))
         if len(hits) == most:
             self._stop(hits[-1].time)
+        entries = asyncio.run(self._entries(hits)) if whole else {}
         return [
             EntityMail(
                 hit.times,
@@ -95,27 +99,22 @@ class EntityMailReader:
                 hit,
                 entry,
             )
-            for hit, entry in asyncio.run(self._with_entries(hits))
-            if is_of(named, hit, entry)
+            for hit in hits
+            if is_of(named, hit, entry := entries.get(from_text(hit.id) or 0))
         ]
 
-    async def _with_entries(
-        self, hits: list[SearchHit]
-    ) -> list[tuple[SearchHit, JournalEntry | None]]:
-        """Return rows with the whole of the message, as long as there is time."""
-        read = list[tuple[SearchHit, JournalEntry | None]]()
+    async def _entries(self, hits: list[SearchHit]) -> dict[int, JournalEntry]:
+        """Return the whole of messages, some at a time, as long as there is time."""
+        numbers = [number for hit in hits if not hit.head and (number := from_text(hit.id))]
+        entries = dict[int, JournalEntry]()
         async with await JournalReader.open(self._path) as journal:
-            for hit in hits:
-                number = None if hit.head else from_text(hit.id)
-                if number is not None and time.monotonic() >= self._ends:
-                    self._stop(hit.time)
+            for begin in range(0, len(numbers), AT_ONCE):
+                if time.monotonic() >= self._ends:
+                    self._stop(time_of_id(numbers[begin]))
                     break
-                try:
-                    entry = None if number is None else await journal.get(number)
-                except StoreError:  # its row is damaged
-                    entry = None
-                read.append((hit, entry))
-        return read
+                some = await journal.some(numbers[begin : begin + AT_ONCE])
+                entries |= {entry.id: entry for entry in some}
+        return entries
 
     async def _walk(self, named: EntityName, most: int) -> list[EntityMail]:
         """Look through the newest messages: the search files do not know such entities."""

@@ -28,7 +28,7 @@ from oborona.reputation.flag import ReputationFlag
 from oborona.stores.counters import open_readonly
 from oborona.types import Shingle
 
-LOOKED_AT: Final = 300  # messages with the entity, the newest
+LOOKED_AT: Final = 200  # messages with the entity, the newest
 SIBLINGS_OF: Final = 300  # messages of its network
 EACH: Final = 12  # of a kind that are told
 NAME_OF_HELO: Final = "helo"
@@ -119,7 +119,7 @@ def look_around(site: Site, text: str, days: int, within_s: float) -> Neighbourh
             counted.setdefault(key, _Together()).add(mail)
     home = network_of(named, hasher)
     if home is not None:  # its siblings are in no mail with it
-        for mail in reader.mail_of(home, SIBLINGS_OF):
+        for mail in reader.mail_of(home, SIBLINGS_OF, whole=False):
             for key in set(pieces_beside(mail.hit, mail.entry)) - {own}:
                 if key[0] == named.type:
                     counted.setdefault(key, _Together()).add(mail)
