@@ -6,24 +6,31 @@ from __future__ import annotations
 
 from typing import Final
 
+from oborona import state_files
 from oborona.console.desk_client import DeskError
 from oborona.console.language import gettext, marked
 
 NOT_BEGUN: Final = marked("Nothing of this kind has happened on this site yet.")
 EMPTY: Final = {
-    "journal.db": marked("No message has come here yet: what comes is found a second later."),
-    "counters": marked("Nothing is counted yet: counts begin with the first message."),
-    "secret": marked("Oborona has not run here yet: what it needs is made when it starts."),
-    "audit.db": marked("Nobody has done anything here yet that the log would hold."),
-    "accounts.db": marked("No account was imported yet; `oborona account import` does it."),
-    "recheck.db": marked(
+    state_files.JOURNAL: marked(
+        "No message has come here yet: what comes is found a second later."
+    ),
+    state_files.COUNTERS: marked("Nothing is counted yet: counts begin with the first message."),
+    state_files.SECRET: marked(
+        "Oborona has not run here yet: what it needs is made when it starts."
+    ),
+    state_files.AUDIT: marked("Nobody has done anything here yet that the log would hold."),
+    state_files.ACCOUNTS: marked("No account was imported yet; `oborona account import` does it."),
+    state_files.MOVES: marked(
         "Nothing was moved yet: the recheck moves a message when it is judged otherwise later."
     ),
-    "events.db": marked("Nobody has reported a message yet."),
-    "feedback.db": marked("The content model was taught nothing yet."),
-    "flows.db": marked("No flows of the network were read yet."),
-    "chart.db": marked("There are no charts yet: the keeper draws them, every ten minutes."),
-    "signatures.db": marked("There are no signatures yet."),
+    state_files.EVENTS: marked("Nobody has reported a message yet."),
+    state_files.FEEDBACK: marked("The content model was taught nothing yet."),
+    state_files.FLOWS: marked("No flows of the network were read yet."),
+    state_files.CHARTS: marked(
+        "There are no charts yet: the keeper draws them, every ten minutes."
+    ),
+    state_files.SIGNATURES: marked("There are no signatures yet."),
 }
 """How stores get filled, by the names of their files."""
 TROUBLE: Final = {
