@@ -102,14 +102,14 @@ CASES = [
     PageCase(
         name="track-acts-refusal",
         path="/track/act",
-        form={"act": "spam", "row": box(refused_message())},
+        form={"act": "spam", "row[]": box(refused_message())},
         status=422,
         texts=("they are refusals",),
     ),
     PageCase(
         name="track-acts-spam",
         path="/track/act",
-        form={"act": "spam", "row": box(found_message()), "back": "/track?q=a"},
+        form={"act": "spam", "row[]": box(found_message()), "back": "/track?q=a"},
         answers={
             "teach": msgspec.to_builtins(
                 TeachOutcome(
@@ -124,7 +124,7 @@ CASES = [
         path="/track/act",
         form={
             "act": "deny",
-            "row": box(refused_message(sender="<b>@bank.example")),
+            "row[]": box(refused_message(sender="<b>@bank.example")),
             "step": "do",
             "reason": "r",
             "key": "k",

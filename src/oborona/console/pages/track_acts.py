@@ -130,7 +130,7 @@ async def act_on_rows(visit: Visit) -> web.Response:
         DeskError: none is, or nothing of the kind can be done with them.
     """
     chosen = ACTS.get(visit.form.one("act"))
-    rows = ticked_rows(visit.form.all("row"))
+    rows = ticked_rows(visit.form.all("row[]"))
     if chosen is None or not rows:
         raise DeskError(422, _("Tick rows first, and choose what to do with them."))
     order = chosen.order(rows)
