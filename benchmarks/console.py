@@ -2,6 +2,7 @@
 
     python benchmarks/console.py                  100,000 messages of a day, ten people, 30 s
     python benchmarks/console.py --messages 10000000 --days 14 --mail --state /var/tmp/ten
+    python benchmarks/console.py --only "follow, nothing new"      one kind of pages
 
 Fills a made-up journal with its search files (`benchmarks/searched_days.py`; ten million take some
 7 GB and 8 minutes of CPU), starts desk and console as processes of their own, and has people open
@@ -50,6 +51,7 @@ from oborona import state_files
 from oborona.daemon.state import prepare_state
 from oborona.ident import to_text
 from oborona.journal import schema
+from oborona.journal.texts import unpack_text
 from oborona.people.person import Person
 from oborona.people.rights import Role
 from oborona.people.session_book import SessionBook
@@ -71,7 +73,10 @@ def main(asked: argparse.Namespace) -> None:
         if not (state / TOKENS).exists():
             make_state(state, asked)
         (state / PORT).unlink(missing_ok=True)
-        paths = list(pages(state / state_files.JOURNAL, random.Random(7)))  # noqa: S311 - the same for each run
+        drawn = random.Random(7)  # noqa: S311 - the same for each run
+        paths = [
+            one for one in pages(state / state_files.JOURNAL, drawn) if asked.only in {"", one[0]}
+        ]
         tokens = (state / TOKENS).read_text().split()
         print_line(load=os.getloadavg(), cores=os.cpu_count())
         if asked.mail:
@@ -198,6 +203,12 @@ def pages(path: Path, drawn: random.Random) -> Iterator[tuple[str, str]]:
             if kind not in {"size alone", "two letters"}:
                 yield "track", f"/track?q={quote(query)}"
         yield "overview", "/overview"
+        yield "follow", f"/track/new?newer={to_text(told['id'])}&q={quote('verdict:junk')}"
+        yield "entity", f"/entity/{quote(unpack_text(told['client_ip']), safe='')}"
+        yield "around", f"/entity/{quote(unpack_text(told['client_ip']), safe='')}/around"
+    newest = high
+    for query in ("", "verdict:junk", "to:joe"):
+        yield "follow, nothing new", f"/track/new?newer={to_text(newest)}&q={quote(query)}"
 
 
 def look(
@@ -320,5 +331,6 @@ if __name__ == "__main__":
     parser.add_argument("--state", type=Path, default=None)
     parser.add_argument("--people", type=int, default=10)
     parser.add_argument("--seconds", type=float, default=30.0)
+    parser.add_argument("--only", default="")
     parser.add_argument("--folder", type=Path, default=None)
     main(parser.parse_args())

@@ -27,7 +27,7 @@ from oborona.counters.lmdb_store import LEAST_ROOM, MAP_BYTES, MODE, as_store_er
 from oborona.counters.lmdb_write import LmdbWriteEnvironment
 from oborona.counters.spool import sync_directory
 from oborona.counters.writer import LOG
-from oborona.errors import StoreBusy, StoreError, StoreFull
+from oborona.errors import StoreAbsent, StoreBusy, StoreError, StoreFull
 from oborona.lock import FileLock, hold
 
 PROGRAM: Final = "oborona counters compact"
@@ -58,7 +58,9 @@ def compact(directory: Path) -> CompactionResult:
     path, copy = directory / state_files.COUNTERS_DATA, directory / state_files.COUNTERS_COMPACTING
     with as_store_error(directory):
         if not path.exists():
-            raise StoreError(f"no counter store in {directory}: has the writer run?")
+            raise StoreAbsent(
+                f"no counter store in {directory}: has the writer run?", state_files.COUNTERS
+            )
     with _nobody_writes(directory), as_store_error(directory):
         copy.unlink(missing_ok=True)  # of one that was killed
         before = path.stat()

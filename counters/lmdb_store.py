@@ -70,6 +70,8 @@ os.register_at_fork(after_in_child=_forked)
 class DamagedStore(StoreError):  # noqa: N818 - reads as what happened
     """The data file is no whole LMDB file."""
 
+    why = "damaged"
+
 
 @contextlib.contextmanager
 def as_store_error(directory: Path) -> Iterator[None]:

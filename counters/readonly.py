@@ -14,6 +14,7 @@ from typing import Self
 
 import lmdb
 
+from oborona import state_files
 from oborona.counters import decode
 from oborona.counters.core import keys_of, window_totals
 from oborona.counters.doorkeeper_file import DoorkeeperReader
@@ -23,7 +24,7 @@ from oborona.counters.rows import NOTHING, from_zero
 from oborona.counters.stored_rows import records_of
 from oborona.counters.top import TOP_LIMIT, Ranks, candidates, ranked
 from oborona.counters.window import Timeline, bucket_of
-from oborona.errors import StoreError
+from oborona.errors import StoreAbsent, StoreError
 from oborona.types import CounterPrefix, Metric, Shingle, Window
 
 
@@ -129,5 +130,7 @@ def open_reader(directory: str | os.PathLike[str]) -> ReadOnlyCounters:
     reader = LmdbReader(Path(directory))
     with reader.transaction() as txn:
         if txn is None:
-            raise StoreError(f"no counter store in {directory}: has the writer run?")
+            raise StoreAbsent(
+                f"no counter store in {directory}: has the writer run?", state_files.COUNTERS
+            )
     return ReadOnlyCounters(reader)

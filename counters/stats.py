@@ -27,7 +27,7 @@ from oborona.counters.lmdb_store import (
 )
 from oborona.counters.store_walk import TypeShare
 from oborona.counters.window import BUCKET_S
-from oborona.errors import StoreError
+from oborona.errors import StoreAbsent, StoreError
 from oborona.lock import holder
 
 UNKNOWN: Final = f"unknown: no permission to open {state_files.COUNTERS_LOCK}"
@@ -80,7 +80,9 @@ def look(directory: Path, now: float, *, types: bool = False) -> StoreStats:
         with reader.transaction() as txn:
             environment = reader.environment
             if txn is None or environment is None:
-                raise StoreError(f"no counter store in {directory}: has the writer run?")
+                raise StoreAbsent(
+                    f"no counter store in {directory}: has the writer run?", state_files.COUNTERS
+                )
             tree, info = txn.stat(), environment.info()
             spool_positions = positions(txn)
             version = U32.unpack(txn.get(VERSION_KEY, bytes(U32.size)))[0]

@@ -11,9 +11,10 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Final
 
+from oborona import state_files
 from oborona.counters.lmdb_store import LmdbReader, as_store_error
 from oborona.counters.verify import VerifyReport, verify
-from oborona.errors import StoreError
+from oborona.errors import StoreAbsent, StoreError
 
 FRESH: Final = multiprocessing.get_context("spawn")  # an environment is opened once in a process
 
@@ -58,7 +59,9 @@ def _tell(directory: Path, theirs: Connection) -> None:
             if environment is not None:
                 outcome = verify(environment)
             else:
-                outcome = StoreError(f"no counter store in {directory}: has the writer run?")
+                outcome = StoreAbsent(
+                    f"no counter store in {directory}: has the writer run?", state_files.COUNTERS
+                )
     except StoreError as error:
         outcome = error
     finally:

@@ -21,7 +21,7 @@ from oborona.counters.lmdb_store import LmdbReader
 from oborona.counters.record import key_of
 from oborona.counters.top import TOP_LIMIT, Ranks, candidates, ranked
 from oborona.counters.window import Timeline, bucket_of
-from oborona.errors import StoreError, StorePartial
+from oborona.errors import StoreAbsent, StoreError, StorePartial
 from oborona.types import CounterPrefix, Metric, Shingle, Window
 
 ROUNDS: Final = 2  # a slot that has moved is found in the second
@@ -102,7 +102,10 @@ class ClusterReader:
         """
         with self._reader.transaction() as txn:
             if txn is None:
-                raise StoreError(f"no outbox in {self._reader.directory}: has the writer run?")
+                raise StoreAbsent(
+                    f"no outbox in {self._reader.directory}: has the writer run?",
+                    state_files.COUNTERS,
+                )
             shingles = candidates(txn, shingle_type, metric, prefix)
         return ranked(shingles, await self.read(shingles, now, prefix), metric, window, limit)
 

@@ -43,6 +43,7 @@ class ForeignLine(NamedTuple):
     line: int  # 1-based
     entry: str = ""
     problem: str = ""
+    written: str = ""  # what became the entry
 
 
 def form_of(text: str) -> ForeignFormat:
@@ -61,30 +62,27 @@ def foreign_lines(text: str, form: ForeignFormat) -> Iterator[ForeignLine]:
         bare = _bare(line)
         if not bare:
             continue
-        for key in _keys(bare, form):
+        for written, key in _keys(bare, form):
             try:
                 normal = normal_entry(key)
             except ValueError as fault:
                 yield ForeignLine(number, problem=f'"{_shown(key)}" {fault}')
             else:
                 if normal:
-                    yield ForeignLine(number, normal)
+                    yield ForeignLine(number, normal, written=written)
 
 
-def _keys(bare: str, form: ForeignFormat) -> list[str]:
+def _keys(bare: str, form: ForeignFormat) -> list[tuple[str, str]]:
+    """Return what stands in a line, each as it is written and without its quotes and star."""
     words = bare.split()
     match form:
-        case ForeignFormat.HOSTS:
-            return (
-                [word for word in words[1:] if word.lower() not in _LOCAL]
-                if len(words) > 1
-                else [bare]
-            )
+        case ForeignFormat.HOSTS if len(words) > 1:
+            return [(word, word) for word in words[1:] if word.lower() not in _LOCAL]
         case ForeignFormat.RSPAMD:
             key = words[0].strip('"').removesuffix(",")
-            return [key[1:] if key.startswith("*.") else key]
+            return [(words[0], key[1:] if key.startswith("*.") else key)]
         case _:
-            return [bare]
+            return [(bare, bare)]
 
 
 def _bare(line: str) -> str:

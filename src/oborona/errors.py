@@ -4,6 +4,7 @@
     ├── ConfigError          a file that an admin wrote: file, line and column say where
     │   └── PolicyError      the same, in the policy: rules, expressions, thresholds
     ├── StoreError           our own data on disk
+    │   ├── StoreAbsent      not begun yet: as if it were empty
     │   ├── StoreBusy        another process holds it, and which
     │   ├── StoreForbidden   this user may not use it
     │   ├── StoreVersion     written by a newer Oborona
@@ -18,6 +19,8 @@ A fault of ours is no OboronaError: it reaches the crash barrier of the session 
 """
 
 from __future__ import annotations
+
+from typing import ClassVar
 
 
 class OboronaError(Exception):
@@ -56,19 +59,46 @@ class PolicyError(ConfigError):
 
 
 class StoreError(OboronaError):
-    """Our own data on disk cannot be used."""
+    """Our own data on disk cannot be used.
+
+    Attributes:
+        why: in a word, for programs.
+    """
+
+    why: ClassVar[str] = "unusable"
+
+
+class StoreAbsent(StoreError):  # noqa: N818 - reads as what happened
+    """There is no such store yet: nothing of its kind has happened on this site.
+
+    Args:
+        text: says so.
+        store: name of its file.
+    """
+
+    why = "absent"
+
+    def __init__(self, text: str, store: str = "") -> None:
+        self.store = store
+        super().__init__(text)
 
 
 class StoreBusy(StoreError):  # noqa: N818 - reads as what happened
     """Another process holds the store; the text names it."""
 
+    why = "held"
+
 
 class StoreForbidden(StoreError):  # noqa: N818 - reads as what happened
     """The user who runs this may not read or write the store."""
 
+    why = "forbidden"
+
 
 class StoreVersion(StoreError):  # noqa: N818 - reads as what happened
     """The store was written by a newer Oborona."""
+
+    why = "newer"
 
 
 class StoreForeign(StoreError):  # noqa: N818 - reads as what happened
@@ -76,9 +106,13 @@ class StoreForeign(StoreError):  # noqa: N818 - reads as what happened
     part.
     """
 
+    why = "foreign"
+
 
 class StoreFull(StoreError):  # noqa: N818 - reads as what happened
     """No room left; nothing already written is lost."""
+
+    why = "full"
 
 
 class StorePartial(StoreError):  # noqa: N818 - reads as what happened

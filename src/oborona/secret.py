@@ -24,7 +24,7 @@ from typing import Final
 import msgspec
 
 from oborona import state_files
-from oborona.errors import StoreError, StoreForeign
+from oborona.errors import StoreAbsent, StoreError, StoreForeign
 
 _KNOWN: Final = b"known"  # what the note's hash is personalised with
 LENGTH: Final = 32  # bytes: nobody searches 256 bits
@@ -141,6 +141,8 @@ def _note(secret: bytes) -> bytes:
 def _read(path: Path) -> bytes:
     try:
         secret = path.read_bytes()
+    except FileNotFoundError as error:
+        raise StoreAbsent(f"{path}: {error.strerror}", path.name) from error
     except OSError as error:
         raise StoreError(f"{path}: {error.strerror}") from error
     if len(secret) != LENGTH:

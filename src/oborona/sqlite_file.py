@@ -16,13 +16,20 @@ import os
 import sqlite3
 import stat
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple, Self
 
 from oborona import store_birth
 from oborona.atomic_file import OpenFileCheck
-from oborona.errors import StoreBusy, StoreError, StoreForbidden, StoreFull, StoreVersion
+from oborona.errors import (
+    StoreAbsent,
+    StoreBusy,
+    StoreError,
+    StoreForbidden,
+    StoreFull,
+    StoreVersion,
+)
 from oborona.replication.link import COMMON, read_link
 
 if TYPE_CHECKING:
@@ -44,6 +51,8 @@ damaged octets.
 
 class SqliteFileDamaged(StoreError):  # noqa: N818 - reads as what happened
     """The file is no whole SQLite file."""
+
+    why = "damaged"
 
 
 class SqliteFormat(NamedTuple):
@@ -72,17 +81,22 @@ def connect(
         factory: class of the connection.
 
     Raises:
-        StoreError: there is none, or it can't be opened.
+        StoreAbsent: there is none.
+        StoreError: it can't be opened.
     """
     try:
         if not path.exists():
             if absent:
-                raise StoreError(f"{path}: {absent}; has Oborona run with this state folder?")
+                raise StoreAbsent(
+                    f"{path}: {absent}; has Oborona run with this state folder?", path.name
+                )
             path.touch(mode=mode)
         for suffix in PARTS:  # SQLite says of a folder in its place that it can't be opened
             part = part_of(path, suffix)
-            if part.exists() and not stat.S_ISREG(part.stat().st_mode):
-                raise SqliteFileDamaged(f"{path}: is damaged ({part.name} is no plain file)")
+            # one look: who closes the file last takes what lies beside it away meanwhile
+            with suppress(FileNotFoundError):
+                if not stat.S_ISREG(part.stat().st_mode):
+                    raise SqliteFileDamaged(f"{path}: is damaged ({part.name} is no plain file)")
         address = f"{path.absolute().as_uri()}?mode={'rw' if write else 'ro'}"
         # aiosqlite works on it in a thread of its own, one call at a time.
         return sqlite3.connect(

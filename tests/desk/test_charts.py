@@ -18,8 +18,8 @@ from oborona.desk.asks.charts import (
     list_series,
     read_charts,
 )
-from oborona.desk.call import CALLS, CallError, NotFoundError
-from oborona.errors import StoreError
+from oborona.desk.call import CALLS, CallError
+from oborona.errors import StoreAbsent, StoreError
 from oborona.people.rights import Right
 from oborona.stores.charts.reader import ChartStep
 from tests.desk.desk_site import CALLER, DeskSite, draw
@@ -97,7 +97,7 @@ def test_the_series_that_there_are_are_listed(site: DeskSite) -> None:
 
 
 def test_a_site_without_charts_says_so(tmp_path: Path) -> None:
-    with pytest.raises(NotFoundError, match="no charts yet"):
+    with pytest.raises(StoreAbsent, match="no charts yet"):
         read_charts(DeskSite(tmp_path), CALLER, ChartQuestion(series=["a"]))
     told = chart(tmp_path, "verdicts")
     assert told.exit_code != 0

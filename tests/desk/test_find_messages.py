@@ -13,9 +13,11 @@ import pytest
 
 from oborona import state_files
 from oborona.desk.asks.messages import MessageQuestion, find_messages
+from oborona.desk.asks.newer_messages import NewerQuestion, count_newer
 from oborona.desk.call import CALLS, CallError
 from oborona.ident import to_text
 from oborona.journal.refusal import Told
+from oborona.people.caller import Caller
 from oborona.types import Action, RuleHit, Stage
 from tests.desk.messages_site import (
     DAN,
@@ -272,3 +274,29 @@ def test_moved_mail_is_found_whole_however_few_moves_are_looked_at(
         if not older:
             break
     assert seen == ["n3", "n2", "n1", "n0"]
+
+
+def test_what_is_newer_than_a_message_is_counted_within_the_scope(tmp_path: Path) -> None:
+    site = make_site(tmp_path)
+    old, newer, other = (
+        entry_of(600, recipients=(JOE,)),
+        entry_of(300, recipients=(JOE,)),
+        entry_of(200, recipients=(DAN,)),
+    )
+    fill(site, old, newer, other, refusals=[make_refusal(time=time.time() - 100)])
+    last = to_text(old.id)
+
+    def number(who: Caller = TERMINAL, **more: str) -> int:
+        asked = {"newer": last, **more}
+        return count_newer(site, who, msgspec.convert(asked, NewerQuestion)).number
+
+    assert number() == 3
+    assert number(query="verdict:refused") == 1
+    assert number(newer=to_text(other.id)) == 1
+    assert number(scoped(DAN)) == 1
+    with pytest.raises(CallError, match="is no ID"):
+        number(newer="<b>")
+    with pytest.raises(CallError, match="score"):
+        number(query="score>x")
+    found = find_messages(site, TERMINAL, ask(newer=last)).hits
+    assert [hit.id for hit in found][1:] == [to_text(other.id), to_text(newer.id)]

@@ -71,6 +71,27 @@ def test_each_call_once(folder: Path) -> None:
     assert entries(folder, "KEPT_OUT") == ["KEPT_OUT 203.0.113.9"]
 
 
+def test_an_import_tells_each_line_first_and_is_taken_back_as_one(folder: Path) -> None:
+    theirs = "*.BAD.example 5\n9.5.0.0/16 1\n/<b>/i\n192.0.2.77 x\n192.0.2.77 y\n"
+    before = octets_below(folder)
+    asked = {"name": "KEPT_OUT", "content": theirs.replace("*.BAD.example 5\n", "")}
+    dry = call(opened(folder), "lists.import", skip_broken=True, dry=True, **asked)
+    assert octets_below(folder) == before
+    assert (dry["form"], dry["changed"]) == ("rspamd", ["192.0.2.77"])
+    assert dry["same"] == ["9.5.0.0/16", "192.0.2.77"]
+    assert [line for line, _ in dry["passed_over"]] == [2]
+    done = call(opened(folder), "lists.import", skip_broken=True, reason="r", **asked)
+    take_back(opened(folder), done)
+    assert entries(folder, "KEPT_OUT") == ["KEPT_OUT 9.5.0.0/16 all of it"]
+    allowed = call(
+        opened(folder), "lists.import", name="allow", content=theirs, skip_broken=True, dry=True
+    )
+    assert allowed["rewritten"] == [
+        {"line": 1, "written": "*.BAD.example", "entry": ".bad.example"}
+    ]
+    assert any("proves it" in warning for warning in allowed["warnings"])
+
+
 @pytest.mark.parametrize(
     ("act", "asked"),
     [

@@ -111,6 +111,18 @@ def test_what_a_look_has_decided_is_taken_back_alone(tmp_path: Path) -> None:
     assert states(site) == [MoveState.UNDONE]
 
 
+def test_several_messages_are_looked_at_in_one_order(tmp_path: Path) -> None:
+    site = SpokenSite(tmp_path)
+    (tmp_path / "policy" / "20.toml").write_text(SPAM)
+    both = [site.lunch, site.lottery, site.lunch]
+    dry = site.ask("recheck.look", messages=both, dry=True)
+    assert {copy["id"] for copy in dry["copies"]} <= {site.lunch, site.lottery}
+    looked = site.ask("recheck.look", messages=both)
+    assert looked["undo"]["asked"] == {"moves": looked["moves"]}
+    with pytest.raises(CallError, match="one of both"):
+        site.ask("recheck.look", message=site.lunch, messages=[site.lottery])
+
+
 def test_discarded_moves_are_kept_and_the_recheck_goes_on(site: SpokenSite) -> None:
     assert site.ask("recheck.discard") == {"moves": 2, "runs": False}
     assert states(site) == ["kept", "kept"]

@@ -107,6 +107,7 @@ async def test_what_is_slow_is_told_and_does_not_hold_others_up(
     slow = [await desk.call("names.show") for _ in range(2)]
     assert [status for status, _ in slow] == [503, 503]
     assert "0.2 seconds" in str(slow[0][1]["error"])
+    assert slow[0][1]["why"] == "slow"
     assert await desk.call("reputation.set", entity="x", reason="y") == (
         200, {"pinned": 1, "undo": {"call": "reputation.clear", "asked": {"entity": "x"}}},
     )  # fmt: skip
@@ -123,6 +124,7 @@ async def test_too_many_at_once_are_told_to_come_again(
         await asyncio.sleep(0.01)
     status, words = await desk.call("names.show")
     assert (status, words["error"]) == (503, "too much at once, come again")
+    assert words["why"] == "busy"
     desk.recorder.hold.set()
     assert [status for status, _ in await asyncio.gather(*held)] == [200] * call_threads.THREADS
     assert (await desk.call("names.show"))[0] == 200

@@ -16,7 +16,8 @@ from oborona.cli.context import CliContext, pass_cli_context
 from oborona.cli.duration import DurationParam
 from oborona.cli.output import echo, echo_json
 from oborona.cli.terminal import plain
-from oborona.desk.messages.search import open_search, read_query
+from oborona.desk.messages.search import open_search
+from oborona.desk.messages.search_question import read_query
 from oborona.ident import time_of_id, to_text
 from oborona.journal.query import BadQuery, JournalQuery, QueryField, parse_id
 from oborona.journal.refusal import Told

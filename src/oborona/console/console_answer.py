@@ -74,6 +74,12 @@ def csv_file(
     return _saved(_answer(request, octets, "text/csv; charset=utf-8"), f"{name}.csv")
 
 
+def text_file(request: web.BaseRequest, name: str, text: str) -> web.Response:
+    """Return lines of text, to be saved."""
+    octets = text.encode("utf-8", "replace")
+    return _saved(_answer(request, octets, "text/plain; charset=utf-8"), name)
+
+
 def _cell(value: object) -> object:
     if isinstance(value, int | float) or value is None:
         return value

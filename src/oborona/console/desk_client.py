@@ -24,6 +24,7 @@ MAX_AGENT: Final = 200  # characters of what a browser calls itself
 
 AWAY: Final = 503
 SLOW: Final = 504
+ABSENT: Final = "absent"  # why: a store was not begun yet
 
 T = TypeVar("T")
 
@@ -36,14 +37,32 @@ class DeskError(OboronaError):
         text: why, in the desk's words.
         wait_s: seconds after which it may be tried again; 0: nothing is said of that.
         needs: right that is missing, or reason that must be given, where the desk says so.
+        why: in a word, where a store is in the way, or the desk is slow or busy.
+        store: that is not there yet, by the name of its file.
     """
 
-    def __init__(self, status: int, text: str, wait_s: float = 0.0, needs: str = "") -> None:
+    def __init__(
+        self,
+        status: int,
+        text: str,
+        wait_s: float = 0.0,
+        needs: str = "",
+        *,
+        why: str = "",
+        store: str = "",
+    ) -> None:
         super().__init__(text)
         self.status = status
         self.text = text
         self.wait_s = wait_s
         self.needs = needs
+        self.why = why
+        self.store = store
+
+    @property
+    def not_yet(self) -> bool:
+        """Whether there is nothing yet, as what would hold it was not begun."""
+        return self.why == ABSENT
 
 
 class CallerPlace(NamedTuple):
@@ -66,6 +85,8 @@ class _Refusal(msgspec.Struct):
     error: str = ""
     wait_s: float = 0.0
     needs: str = ""
+    why: str = ""
+    store: str = ""
 
 
 class DeskClient:
@@ -118,7 +139,12 @@ class DeskClient:
         if status >= 300:
             refusal = _refusal(body)
             raise DeskError(
-                status, refusal.error or f"status {status}", refusal.wait_s, refusal.needs
+                SLOW if refusal.why == "slow" else status,
+                refusal.error or f"status {status}",
+                refusal.wait_s,
+                refusal.needs,
+                why=refusal.why,
+                store=refusal.store,
             )
         try:
             return msgspec.json.decode(body, type=answer)

@@ -3,52 +3,23 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, Final, TypeVar, overload
 from urllib.parse import urlencode
 
-import msgspec
-
 from oborona.call_places import CallPlace, place_of
+from oborona.console.console_parts import ConsoleParts
 from oborona.console.console_person import ConsolePerson
-from oborona.console.declaration import PageDeclaration
-from oborona.console.desk_client import ASK_S, AWAY, SLOW, CallerPlace, DeskClient, DeskError
+from oborona.console.desk_client import ASK_S, AWAY, SLOW, CallerPlace, DeskError
 from oborona.console.form_body import Form
-from oborona.console.form_token import FormTokens
-from oborona.console.language import Language
 from oborona.console.machines.cursor import HOME
-from oborona.console.machines.machine_set import MachineHearing, MachineSet, SilentMachine
-from oborona.console.route_table import RouteTable
-from oborona.console.template_set import TemplateSet
+from oborona.console.machines.machine_set import MachineHearing, SilentMachine
+from oborona.console.store_state import empty_words
 
 MACHINE: Final = "desk"  # of an address or form: whose the thing is
 PART_AWAY: Final = frozenset({403, 404, 500, 502, AWAY, SLOW})
 
 T = TypeVar("T")
-
-
-class ConsoleParts(msgspec.Struct, frozen=True, kw_only=True):
-    """What all requests share.
-
-    Args:
-        desk: answers.
-        templates: of pages.
-        pages: all there are.
-        routes: finds them.
-        tokens: of forms.
-        languages: by their codes.
-        node: name of this machine, where the desk tells none.
-        machines: that are asked; None: this one alone.
-    """
-
-    desk: DeskClient
-    templates: TemplateSet
-    pages: Sequence[PageDeclaration]
-    routes: RouteTable
-    tokens: FormTokens
-    languages: Mapping[str, Language]
-    node: str = ""
-    machines: MachineSet | None = None
 
 
 class DeskVisit(ABC):
@@ -65,6 +36,7 @@ class DeskVisit(ABC):
         self.form = Form()
         self.person: ConsolePerson | None = None
         self._heard = MachineHearing()
+        self._not_yet: dict[str, str] = {}
 
     @abstractmethod
     def query(self, name: str) -> str:
@@ -120,7 +92,15 @@ class DeskVisit(ABC):
         except DeskError as error:
             if error.status not in PART_AWAY:
                 raise
+            if error.not_yet:
+                self._not_yet[call] = error.store
             return None
+
+    def empty(self, call: str) -> str:
+        """Return how the store of a part gets filled that was not begun yet; empty: it was, and the
+        part is away for another reason.
+        """
+        return empty_words(self._not_yet[call]) if call in self._not_yet else ""
 
     # several machines
 

@@ -11,6 +11,7 @@ from aiohttp import web
 from oborona.console.desk_client import AWAY, SLOW, DeskError
 from oborona.console.language import gettext, marked
 from oborona.console.names import RIGHTS
+from oborona.console.store_state import empty_words, trouble_words
 from oborona.console.visit import Visit
 from oborona.people.rights import Right
 
@@ -48,7 +49,13 @@ KNOWN: Final = 500  # other statuses are shown as this one
 
 
 def error_page(
-    visit: Visit, status: int, told: str = "", *, wait_s: float = 0.0, **headers: str
+    visit: Visit,
+    status: int,
+    told: str = "",
+    *,
+    text: str = "",
+    wait_s: float = 0.0,
+    **headers: str,
 ) -> web.Response:
     """Return a page that says why there is no other.
 
@@ -56,6 +63,7 @@ def error_page(
         visit: who asked.
         status: of HTTP.
         told: why, in the desk's words.
+        text: why, translated; empty: what is said of all with this status.
         wait_s: seconds after which it may be tried again; 0: nothing is said of that.
         headers: of the answer.
     """
@@ -65,7 +73,7 @@ def error_page(
         status,
         status=known,
         title=gettext(TITLES[known]),
-        text=gettext(TEXTS[known]) if known in TEXTS else "",
+        text=text or (gettext(TEXTS[known]) if known in TEXTS else ""),
         told=told,
         wait_s=round(wait_s),
     )
@@ -79,8 +87,18 @@ def desk_error_page(visit: Visit, error: DeskError) -> web.Response:
     """Return the page of a call that has no answer."""
     if error.status == 403 and visit.person is not None and not visit.person.is_staff:
         return error_page(visit, 404)
-    told = "" if error.status in {AWAY, SLOW, 502} else error.text
-    return error_page(visit, error.status, told, wait_s=error.wait_s)
+    if error.not_yet:
+        return _not_yet_page(visit, error.store)
+    trouble, staff = trouble_words(error), visit.person is not None and visit.person.is_staff
+    silent = error.status in {AWAY, SLOW, 502} and not (trouble and staff)
+    told = "" if silent else error.text
+    return error_page(visit, error.status, told, text=trouble, wait_s=error.wait_s)
+
+
+def _not_yet_page(visit: Visit, store: str) -> web.Response:
+    """Return the page of what is empty as its store was not begun; a table of it is none."""
+    words, status = empty_words(store), 404 if visit.query("as") else 200
+    return visit.render("not_yet.html", status, text=words)
 
 
 def not_yours(visit: Visit, needs: tuple[Right, ...]) -> web.Response:

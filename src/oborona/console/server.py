@@ -21,10 +21,10 @@ from oborona.console.browser_state import drop_cookie
 from oborona.console.client_address import ClientAddresses, ProxyWord
 from oborona.console.confirmation import NEEDS_PASSWORD, password_page
 from oborona.console.console_answer import static_answer
+from oborona.console.console_parts import ConsoleParts
 from oborona.console.console_person import ConsolePerson
 from oborona.console.declaration import PageDeclaration
 from oborona.console.desk_client import DeskClient, DeskError
-from oborona.console.desk_visit import ConsoleParts
 from oborona.console.error_page import desk_error_page, error_page, not_yours
 from oborona.console.form_body import Form, FormError, read_form
 from oborona.console.language import UTC, VIEWER, Viewer, chosen_language, zone_of

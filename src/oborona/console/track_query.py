@@ -87,6 +87,11 @@ def message_url(name: str, desk: str = "") -> str:
     return f"{url}?{urlencode({'desk': desk}, errors='replace')}" if desk else url
 
 
+def list_url(name: str) -> str:
+    """Return the address of the page of a list of the site; of all lists, if none is named."""
+    return f"/lists?{urlencode({'name': name}, errors='replace')}" if name else "/lists"
+
+
 class TrackLinks:
     """Links of rows of messages, as far as they lead to pages that a person may open.
 

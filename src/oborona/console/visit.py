@@ -12,10 +12,11 @@ from aiohttp import web
 from oborona.console import console_answer
 from oborona.console.browser_state import keep_cookie
 from oborona.console.client_address import ProxyWord
+from oborona.console.console_parts import ConsoleParts
 from oborona.console.console_person import ConsolePerson
 from oborona.console.declaration import PageDeclaration
 from oborona.console.desk_client import AWAY, SLOW, CallerPlace
-from oborona.console.desk_visit import ConsoleParts, DeskVisit
+from oborona.console.desk_visit import DeskVisit
 
 SESSION: Final = "__Host-oborona"
 DEVICE: Final = "__Host-oborona-device"
@@ -149,6 +150,10 @@ class Visit(DeskVisit):
     def json(self, name: str, words: object) -> web.Response:
         """Return what a page shows as JSON, for `?as=json`."""
         return console_answer.json_file(self.request, name, words)
+
+    def text(self, name: str, words: str) -> web.Response:
+        """Return lines of text that are saved as a file."""
+        return console_answer.text_file(self.request, name, words)
 
     @property
     def signed_in(self) -> ConsolePerson:

@@ -28,7 +28,7 @@ from oborona.audit.texts import arguments_json, cut_text, cut_values
 from oborona.desk.call import ActOrder, Call, CallError, NotAllowedError, UndoCall
 from oborona.desk.order_book import OrderBook, OrderConflict
 from oborona.desk.site import Site
-from oborona.errors import OboronaError, StoreError
+from oborona.errors import OboronaError, StoreAbsent, StoreError
 from oborona.people.caller import Caller, CallWay
 from oborona.people.rights import FRESH_NEEDED, NO_REASON, Right
 from oborona.telemetry.log import event
@@ -224,6 +224,8 @@ def _outcome(error: BaseException) -> tuple[ActOutcome, int, str]:
     match error:
         case CallError():
             status = error.status
+        case StoreAbsent():
+            status = 404
         case StoreError() | OSError():
             status = 503
         case OboronaError():

@@ -17,13 +17,15 @@ from aiohttp import web
 
 from oborona.desk.call import CallError
 from oborona.doors.web import JSON, SERVER, error_answer, json_answer
-from oborona.errors import OboronaError, StoreError
+from oborona.errors import OboronaError, StoreAbsent, StoreError
 from oborona.telemetry.log import event
 
 THREADS: Final = 4
 WAITING: Final = 32  # calls that may wait for a thread
 ASK_S: Final = 10.0  # asks keep shorter times of their own, and say how far they came
 ACT_S: Final = 120.0
+BUSY: Final = "busy"
+SLOW: Final = "slow"
 
 log = logging.getLogger("oborona.desk")
 
@@ -55,7 +57,8 @@ class CallThreads:
         """
         if self._waiting >= THREADS + WAITING:
             self.counted["busy"] += 1
-            return error_answer(503, "too much at once, come again", **{"Retry-After": "1"})
+            told = {"error": "too much at once, come again", "why": BUSY}
+            return json_answer(503, told, **{"Retry-After": "1"})
         self._waiting += 1
         begun = asyncio.get_running_loop().run_in_executor(
             self._threads, lambda: _answer(name, function)
@@ -67,7 +70,8 @@ class CallThreads:
         except TimeoutError:
             self.counted["slow"] += 1
             event(log, logging.WARNING, "a call is slow", call=name, over_s=within_s)
-            return error_answer(503, f"{name} took more than {within_s:g} seconds")
+            told = {"error": f"{name} took more than {within_s:g} seconds", "why": SLOW}
+            return json_answer(503, told)
 
     def _ended(self, begun: asyncio.Future[web.Response]) -> None:
         self._waiting -= 1
@@ -86,9 +90,11 @@ def _answer(name: str, run: Callable[[], bytes]) -> web.Response:
         if error.wait_s:
             told["wait_s"] = round(error.wait_s, 1)
         return json_answer(error.status, told)
+    except StoreAbsent as error:  # what would be in it is not there
+        return json_answer(404, {"error": str(error), "why": error.why, "store": error.store})
     except StoreError as error:
         event(log, logging.WARNING, "a call failed", call=name, error=error)
-        return error_answer(503, str(error))
+        return json_answer(503, {"error": str(error), "why": error.why})
     except OboronaError as error:
         return error_answer(422, str(error))
 

@@ -11,8 +11,10 @@ import oborona.desk.acts.counters
 import oborona.desk.acts.draft_forms
 import oborona.desk.acts.drafts
 import oborona.desk.acts.events
+import oborona.desk.acts.forgiveness
 import oborona.desk.acts.incidents
 import oborona.desk.acts.keys
+import oborona.desk.acts.list_import
 import oborona.desk.acts.lists
 import oborona.desk.acts.models
 import oborona.desk.acts.outgoing
@@ -22,6 +24,7 @@ import oborona.desk.acts.own_words
 import oborona.desk.acts.passkeys
 import oborona.desk.acts.people
 import oborona.desk.acts.personal
+import oborona.desk.acts.pin_import
 import oborona.desk.acts.policy
 import oborona.desk.acts.proposals
 import oborona.desk.acts.recheck
@@ -43,6 +46,7 @@ import oborona.desk.asks.charts
 import oborona.desk.asks.counters
 import oborona.desk.asks.doctor
 import oborona.desk.asks.drafts
+import oborona.desk.asks.entities
 import oborona.desk.asks.events
 import oborona.desk.asks.flows
 import oborona.desk.asks.incidents
@@ -50,6 +54,7 @@ import oborona.desk.asks.lists
 import oborona.desk.asks.machines
 import oborona.desk.asks.messages
 import oborona.desk.asks.models
+import oborona.desk.asks.newer_messages
 import oborona.desk.asks.outgoing
 import oborona.desk.asks.overview
 import oborona.desk.asks.people
@@ -57,6 +62,7 @@ import oborona.desk.asks.personal
 import oborona.desk.asks.policy
 import oborona.desk.asks.readers
 import oborona.desk.asks.recheck
+import oborona.desk.asks.remembered_entities
 import oborona.desk.asks.reputation
 import oborona.desk.asks.signature_views
 import oborona.desk.asks.signatures

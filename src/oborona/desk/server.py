@@ -34,6 +34,7 @@ MAX_BODY: Final = 32 * 1024 * 1024  # a message that is uploaded, as base64
 CONNECTIONS: Final = 100
 PREFIX: Final = "/v1/"
 DESCRIPTION: Final = "/v1/openapi.json"
+"""Why there is no answer, beside what errors of stores say of themselves (`StoreError.why`)."""
 
 log = logging.getLogger("oborona.desk")
 

@@ -10,6 +10,7 @@ import asyncio
 import sqlite3
 import struct
 from collections.abc import AsyncIterator, Iterable, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final, NamedTuple, Self
 
@@ -106,6 +107,19 @@ class JournalReader:
         """
         entries = await self._entries(f"{ENTRIES} WHERE v.id = ?", (number,))
         return entries[0] if entries else None
+
+    async def some(self, numbers: Sequence[int]) -> list[JournalEntry]:
+        """Return those entries of some ids that are there and whole, in no order.
+
+        Raises:
+            StoreError: the file cannot be read.
+        """
+        marks = ", ".join("?" * len(numbers))
+        entries = []
+        for row in await self._fetch(f"{ENTRIES} WHERE v.id IN ({marks})", numbers):
+            with suppress(*DAMAGED):
+                entries.append(entry_of(row))
+        return entries
 
     async def late(self, number: int) -> LateFindings | None:
         """Return what was found late in a message; None when nothing was, or it was purged.

@@ -118,6 +118,7 @@ class JournalQuery(msgspec.Struct, frozen=True, kw_only=True):
     since: float | None = None  # Unix seconds, inclusive
     until: float | None = None  # exclusive
     before: int | None = None  # an id; only older messages
+    after: int | None = None  # an id; only newer messages
     among: tuple[int, ...] | None = None  # ids; only these messages, and no refusals
 
 

@@ -312,6 +312,7 @@ def _seen(query: JournalQuery, where: str, values: list[object]) -> Condition:
 def _range(query: JournalQuery) -> tuple[int, int]:
     """Return the id after which a question begins, and the last one that it asks for."""
     first = -1 if query.since is None else ident.first_id_at(query.since) - 1
+    first = first if query.after is None else max(first, query.after)
     last = ident.HIGHEST if query.until is None else ident.first_id_at(query.until) - 1
     return first, last if query.before is None else min(last, query.before - 1)
 

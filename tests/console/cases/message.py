@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 
 from oborona.desk.acts.events import EventWithdrawalOutcome, WithdrawnEvent
+from oborona.desk.acts.forgiveness import ForgivenMessage
 from oborona.desk.acts.recheck import LookOutcome, MoveUndoOutcome
 from oborona.desk.acts.teach import TeachOutcome
 from oborona.desk.call import UndoCall
@@ -275,6 +276,17 @@ TAKEN = EventWithdrawalOutcome(
 DO = {"step": "do", "reason": "the sender called", "key": "k1"}
 
 CASES = [
+    PageCase(
+        name="message-forgive",
+        path=f"/message/{ID}/forgive",
+        form={"any": ""},
+        answers={
+            "reputation.forgive": msgspec.to_builtins(
+                ForgivenMessage(dry=True, ident=ID, client="203.0.113.9", pieces=31)
+            )
+        },
+        texts=("What would be done", "31 counts are taken back.", "Reason"),
+    ),
     PageCase(
         name="message",
         path=f"/message/{ID}",

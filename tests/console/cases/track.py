@@ -1,5 +1,15 @@
 """Searches for mail, and what they find."""
 
+import msgspec
+
+from oborona.console.ticked_rows import box_value
+from oborona.console.track_row import TrackedMessage
+from oborona.desk.acts.lists import ChangedList, RestoredList
+from oborona.desk.acts.teach import TeachOutcome
+from oborona.desk.asks.newer_messages import NewerMessages
+from oborona.desk.call import UndoCall
+from oborona.desk.labels.lessons import LessonResult
+from oborona.desk.messages.search import FoundMessage
 from oborona.ident import first_id_at, to_text
 from oborona.journal.refusal import Told
 from oborona.people.rights import Role
@@ -7,6 +17,16 @@ from oborona.types import Action
 from tests.console.page_case import PageCase
 from tests.console.stub_desk import NOW, DeskRefusalError
 from tests.console.track_answers import ID, found_mail, found_message, refused_message
+
+
+def newer(number: int, *, more: bool = False) -> dict[str, object]:
+    return {"messages.newer": msgspec.to_builtins(NewerMessages(number=number, more=more))}
+
+
+def box(message: FoundMessage) -> str:
+    """Return what the box of a row sends."""
+    return box_value(msgspec.convert(msgspec.to_builtins(message), TrackedMessage))
+
 
 BOTH = found_mail(found_message(), refused_message())
 
@@ -27,6 +47,119 @@ CASES = [
             "Your card <b>",
             "A file has the newest 2 000 rows at most.",
         ),
+    ),
+    PageCase(
+        name="track-follow",
+        path="/track?q=verdict%3Ajunk&follow=on",
+        answers=BOTH,
+        texts=("Following", "Stop", "Look for newer mail"),
+    ),
+    PageCase(
+        name="track-follow-empty",
+        path="/track?q=verdict%3Ajunk&follow=on",
+        answers=found_mail(),
+        texts=("Following", "None found"),
+    ),
+    PageCase(
+        name="track-new",
+        path=f"/track/new?q=a&rows=on&newer={ID}",
+        answers=newer(12),
+        texts=("New: 12. Show them",),
+    ),
+    PageCase(
+        name="track-new-many",
+        path=f"/track/new?newer={ID}",
+        answers=newer(100, more=True),
+        texts=("New: more than 100. Show them",),
+    ),
+    PageCase(
+        name="track-new-none",
+        path=f"/track/new?newer={ID}",
+        answers=newer(0),
+        texts=("Nothing newer yet.",),
+    ),
+    PageCase(
+        name="track-new-away",
+        path=f"/track/new?newer={ID}",
+        answers={"messages.newer": DeskRefusalError(503, "away", why="damaged")},
+        texts=("Whether newer mail came is not known now.",),
+    ),
+    PageCase(name="track-new-of-nothing", path="/track/new", status=404),
+    PageCase(
+        name="track-no-acts",
+        path="/track",
+        role=Role.AUDITOR,
+        answers=BOTH,
+        texts=("2 rows.",),
+    ),
+    PageCase(
+        name="track-acts-none-ticked",
+        path="/track/act",
+        form={"act": "spam"},
+        status=422,
+        texts=("Tick rows first",),
+    ),
+    PageCase(
+        name="track-acts-refusal",
+        path="/track/act",
+        form={"act": "spam", "row[]": box(refused_message())},
+        status=422,
+        texts=("they are refusals",),
+    ),
+    PageCase(
+        name="track-acts-spam",
+        path="/track/act",
+        form={"act": "spam", "row[]": box(found_message()), "back": "/track?q=a"},
+        answers={
+            "teach": msgspec.to_builtins(
+                TeachOutcome(
+                    messages=(LessonResult(message=ID, result="new"),), events=(), undo=None
+                )
+            )
+        },
+        texts=("They are spam", "What would be done", "learned as new", "Reason"),
+    ),
+    PageCase(
+        name="track-acts-deny",
+        path="/track/act",
+        form={
+            "act": "deny",
+            "row[]": box(refused_message(sender="<b>@bank.example")),
+            "step": "do",
+            "reason": "r",
+            "key": "k",
+        },
+        answers={
+            "lists.add": msgspec.to_builtins(
+                ChangedList(
+                    name="SITE_DENY",
+                    called="deny",
+                    path="x",
+                    changed=["<b>@bank.example"],
+                    same=[],
+                    warnings=[],
+                    undo=UndoCall(call="lists.undo", asked={"name": "deny"}),
+                )
+            )
+        },
+        texts=("Done", "<b>@bank.example", "Undo"),
+    ),
+    PageCase(
+        name="track-acts-undo",
+        path="/track/undo",
+        form={"call": "lists.undo", "asked": '{"name":"deny"}'},
+        answers={
+            "lists.undo": msgspec.to_builtins(
+                RestoredList(
+                    name="SITE_DENY",
+                    called="deny",
+                    path="x",
+                    entries=3,
+                    undo=UndoCall(call="lists.undo", asked={"name": "deny"}),
+                )
+            )
+        },
+        texts=("It has 3 entries again.",),
     ),
     PageCase(
         name="track-bounce",

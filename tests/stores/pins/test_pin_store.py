@@ -247,3 +247,14 @@ def test_a_book_knows_what_is_in_force() -> None:
     assert book.of(pin(1).shingle, NOW) is None
     assert pin(3).say == "set to bad by anna: sends nothing else"
     assert NoPins().of(pin(3).shingle, NOW) is None
+
+
+def test_a_store_is_opened_while_others_close_it(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Who closes it last takes away what SQLite keeps beside it, between any two looks at that."""
+    PinStore(path).close()
+    assert not sqlite_file.part_of(path, "-wal").exists()
+    monkeypatch.setattr(Path, "exists", lambda _: True)  # it was there a moment ago
+    with PinStore(path, make=False) as store:
+        assert store.all(NOW) == []

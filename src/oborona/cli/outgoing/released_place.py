@@ -14,7 +14,7 @@ from oborona import secret, state_files
 from oborona.cli.context import CliContext
 from oborona.desk.outgoing.queue_entry import QueueEntry
 from oborona.desk.owner import as_owner_of
-from oborona.errors import StoreError
+from oborona.errors import StoreAbsent, StoreError
 from oborona.journal.entry import JournalEntry
 from oborona.message.hashing import Hasher
 from oborona.message.unique_pairs import account_place
@@ -45,7 +45,7 @@ def clear_places(context: CliContext, released: Sequence[QueueEntry]) -> None:
 def _take_back(context: CliContext, entries: Sequence[JournalEntry]) -> None:
     folder = context.state / state_files.COUNTERS
     if not folder.is_dir():
-        raise StoreError(f"no spools in {folder}: has the writer run?")
+        raise StoreAbsent(f"no spools in {folder}: has the writer run?", state_files.COUNTERS)
     hasher = Hasher(secret.load(context.state).shingles)
     with as_owner_of(folder):
         counters = open_counters(context.loaded.settings, context.state, "cli")

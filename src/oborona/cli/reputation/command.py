@@ -18,14 +18,8 @@ from oborona.cli.reputation.show import show
 from oborona.cli.reputation.top import top
 from oborona.cli.terminal import PIPED, Terminal, plain
 from oborona.cli.terminal_person import terminal_caller
-from oborona.desk.asks.reputation import (
-    BESIDE,
-    MOST_CHANGES,
-    ChangeQuestion,
-    RememberedQuestion,
-    count_entities,
-    list_changes,
-)
+from oborona.desk.asks.remembered_entities import BESIDE, RememberedQuestion, count_entities
+from oborona.desk.asks.reputation import MOST_CHANGES, ChangeQuestion, list_changes
 from oborona.stores.pins.pin_reader import SHOWN
 
 # `oborona reputation stats`: how many entities are remembered, and in how many octets.

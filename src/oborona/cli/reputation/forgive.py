@@ -8,7 +8,7 @@ from oborona.cli.context import CliContext, pass_cli_context
 from oborona.cli.output import echo
 from oborona.cli.reputation.overrides import dry_run, reason_needed
 from oborona.cli.terminal_person import terminal_caller
-from oborona.desk.acts.reputation import ForgivenessOrder, forgive_message
+from oborona.desk.acts.forgiveness import ForgivenessOrder, forgive_message
 from oborona.desk.refusals import NothingDoneError
 
 

@@ -15,7 +15,7 @@ from oborona.cli.duration import DurationParam
 from oborona.cli.output import echo
 from oborona.cli.reputation.overrides import dry_run, one_line
 from oborona.cli.terminal_person import terminal_caller
-from oborona.desk.acts.reputation import PinImportOrder, import_pins
+from oborona.desk.acts.pin_import import PinImportOrder, import_pins
 from oborona.desk.reputation.pin_import import MAX_FILE, WEEK_S, is_export
 from oborona.reputation.flag import ReputationFlag
 from oborona.stores.pins.store import LAST_TIME

@@ -13,7 +13,7 @@ from oborona.cli.output import echo, echo_json
 from oborona.cli.reputation.show import COLOURS
 from oborona.cli.terminal import PIPED, Terminal, plain
 from oborona.cli.terminal_person import terminal_caller
-from oborona.desk.asks.reputation import MOST_RANKED, RANKED, RankQuestion, rank_entities
+from oborona.desk.asks.entities import MOST_RANKED, RANKED, RankQuestion, rank_entities
 from oborona.desk.reputation.entity import KINDS
 from oborona.desk.reputation.rank import RankOrder, RankWindow
 

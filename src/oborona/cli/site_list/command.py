@@ -15,16 +15,18 @@ from oborona.cli.mailboxes import UnreadableMail
 from oborona.cli.output import echo, echo_json
 from oborona.cli.terminal import PIPED, Terminal, plain
 from oborona.cli.terminal_person import terminal_caller
-from oborona.desk.acts.lists import (
+from oborona.desk.acts.list_import import (
     MAX_FILE,
-    ChangedList,
     ListImportOrder,
+    foreign_entries,
+    import_entries,
+)
+from oborona.desk.acts.lists import (
+    ChangedList,
     ListOrder,
     ListUndoOrder,
     RestoredList,
     add_entries,
-    foreign_entries,
-    import_entries,
     remove_from_list,
     undo_list,
 )

@@ -152,7 +152,9 @@ class MachineSet:
             if name != HOME and error.status >= REFUSED:
                 self._note(heard, name, error)
                 text = f"{name}: {error.text}"
-                raise DeskError(error.status, text, error.wait_s, error.needs) from error
+                raise DeskError(
+                    error.status, text, error.wait_s, error.needs, why=error.why, store=error.store
+                ) from error
             raise
         self._silent.pop(name, None)
         return found

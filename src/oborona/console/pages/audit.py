@@ -16,6 +16,7 @@ from oborona.console.desk_client import DeskError
 from oborona.console.error_page import error_page
 from oborona.console.language import gettext as _
 from oborona.console.language import marked
+from oborona.console.store_state import empty_words
 from oborona.console.visit import Visit
 from oborona.people.rights import Right
 
@@ -141,16 +142,19 @@ async def show_chain(visit: Visit) -> web.Response:
     Raises:
         DeskError: the desk does not answer.
     """
-    anchor, told = visit.query("anchor"), ""
+    anchor, told, empty = visit.query("anchor"), "", ""
     chain = None
     try:
         chain = await visit.ask("audit.verify", {"anchor": anchor}, AuditChain, CHAIN_S)
     except DeskError as error:
-        if error.status != 422:
+        if error.not_yet and not anchor:
+            empty = empty_words(error.store)
+        elif error.status == 422 or error.not_yet:  # a row was noted: it has gone with its log
+            told = error.text
+        else:
             raise
-        told = error.text
     return visit.render(
-        "audit/chain.html", 422 if told else 200, chain=chain, anchor=anchor, told=told
+        "audit/chain.html", 422 if told else 200, chain=chain, anchor=anchor, told=told, empty=empty
     )
 
 

@@ -144,6 +144,18 @@ async def look_again(visit: Visit) -> web.Response:
     )
 
 
+@page("POST", "/message/{message}/forgive", Right.ENTITY)
+async def forgive_message(visit: Visit) -> web.Response:
+    """Take back that a message was counted as spam.
+
+    Raises:
+        DeskError: the desk does not answer, or refuses.
+    """
+    order = {"ident": visit.parts["message"]}
+    title = _("Forgive a message")
+    return await _act(visit, "reputation.forgive", order, title, "entity/answer.html")
+
+
 @page("POST", "/message/{message}/take-back", Right.TEACH)
 async def take_back_report(visit: Visit) -> web.Response:
     """Believe no more what somebody said of a message.

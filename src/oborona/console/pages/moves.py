@@ -50,9 +50,12 @@ async def show_moves(visit: Visit) -> web.Response:
     try:
         found = await visit.ask("recheck.moves", asked, dict[str, Any])
     except DeskError as error:
-        if error.status not in {422, 500, 503}:
+        if error.not_yet:
+            found = {"moves": [], "next": None}
+        elif error.status in {422, 500, 503}:
+            told = error.text
+        else:
             raise
-        told = error.text
     rows = [{"desk": "", **row} for row in found["moves"]] if found is not None else []
     if visit.query("as") == "json":
         return visit.json("moves", rows)

@@ -14,6 +14,9 @@ from oborona.console.declaration import page
 from oborona.console.desk_client import DeskError
 from oborona.console.language import gettext as _
 from oborona.console.language import marked
+from oborona.console.pages.track_acts import acts_of
+from oborona.console.pages.track_follow import follow_links
+from oborona.console.ticked_rows import box_value
 from oborona.console.track_query import TrackLinks, field_of, pieces, replaced, track_url
 from oborona.console.track_row import HEADS, TrackedMail, TrackedMessage, cells, time_of
 from oborona.console.visit import Visit
@@ -72,8 +75,9 @@ async def show_track(visit: Visit) -> web.Response:
     if kind in {"csv", "json"}:
         return await _save(visit, kind, query, moved=moved)
     told, found = "", TrackedMail()
+    older, newer = visit.query("older"), visit.query("newer")
     try:
-        found = await _find(visit, query, visit.query("older"), moved=moved)
+        found = await _find(visit, query, older, newer, moved=moved)
     except DeskError as error:
         if error.status != 422:
             raise
@@ -94,6 +98,9 @@ async def show_track(visit: Visit) -> web.Response:
         bounded=any(field_of(one) == "since" for one in pieces(query)),
         chips=list(_chips(query, moved=moved)),
         moved_url=track_url(query, moved="" if moved else MOVED),
+        acts=acts_of(visit),
+        box_value=box_value,
+        **follow_links(visit, query, found, follows=not (moved or older or told)),
         links=TrackLinks(visit.leads, query, moved=MOVED if moved else ""),
         about=[(name, url) for name, url in track_query.entities(query) if visit.leads(url)],
         grep=_grep(query),
@@ -103,9 +110,9 @@ async def show_track(visit: Visit) -> web.Response:
 
 
 async def _find(
-    visit: Visit, query: str, older: str, *, moved: bool, limit: int = ROWS
+    visit: Visit, query: str, older: str, newer: str = "", *, moved: bool, limit: int = ROWS
 ) -> TrackedMail:
-    asked = {"query": query, "older": older, "moved": moved, "limit": limit}
+    asked = {"query": query, "older": older, "newer": newer, "moved": moved, "limit": limit}
     return await visit.ask("messages.find", asked, TrackedMail)
 
 

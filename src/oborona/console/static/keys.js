@@ -33,4 +33,8 @@
     if (live.contains(document.activeElement) || live.querySelector('details[open]')) return;
     live.dispatchEvent(new Event('live'));
   }, 30000);
+  // newer mail is told of while somebody looks
+  setInterval(() => {
+    if (!document.hidden) document.querySelector('[data-follow]')?.dispatchEvent(new Event('follow'));
+  }, 5000);
 })();

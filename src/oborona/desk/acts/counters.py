@@ -12,7 +12,7 @@ from oborona.desk.call import ActOrder, act
 from oborona.desk.owner import as_owner_of
 from oborona.desk.shingle import shingle_named
 from oborona.desk.site import Site
-from oborona.errors import StoreError
+from oborona.errors import StoreAbsent
 from oborona.lock import holder
 from oborona.message.shingle_name import name_of
 from oborona.people.caller import Caller
@@ -58,7 +58,7 @@ def forget_counts(site: Site, caller: Caller, asked: ForgetOrder) -> ForgottenCo
     if asked.dry:
         return ForgottenCounts(shingle=name_of(shingle), counts=counts, dry=True)
     if not folder.is_dir():
-        raise StoreError(f"no spools in {folder}: has the writer run?")
+        raise StoreAbsent(f"no spools in {folder}: has the writer run?", state_files.COUNTERS)
     with as_owner_of(folder):
         spooled = open_counters(site.loaded.settings, site.state, "cli")
         try:

@@ -1,16 +1,16 @@
-"""Entries put on the site's own lists, taken off, imported, and taken back."""
+"""Entries put on the site's own lists, taken off, and taken back."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Annotated, Final, NamedTuple
+from typing import Annotated, Final
 
 from msgspec import Meta
 
 from oborona.desk.act_report import ActReport
-from oborona.desk.call import ActOrder, UndoCall, act
+from oborona.desk.call import ActOrder, act
+from oborona.desk.lists.edits import edit_list, undo_of, with_place
 from oborona.desk.lists.files import (
-    EMPTY,
     SiteList,
     UnknownListError,
     called,
@@ -21,17 +21,14 @@ from oborona.desk.lists.files import (
     undo_file,
     write,
 )
-from oborona.desk.lists.notes import note_of, printable, warnings_of
+from oborona.desk.lists.notes import note_of, warnings_of
 from oborona.desk.refusals import UnusableValueError
 from oborona.desk.site import Site
 from oborona.people.caller import Caller
 from oborona.people.rights import Right
-from oborona.reputation.locallists import BrokenLine
 from oborona.reputation.locallists.edit import EditedList, lines, with_entries, without_entries
-from oborona.reputation.locallists.foreign_formats import ForeignFormat, foreign_lines, form_of
 
 MOST_ENTRIES: Final = 10_000  # in one call
-MAX_FILE: Final = 64 << 20
 
 
 class ListOrder(ActOrder, kw_only=True, forbid_unknown_fields=True):
@@ -77,7 +74,7 @@ def add_entries(site: Site, caller: Caller, asked: ListOrder) -> ChangedList:
     """
     note = note_of(asked.reason, caller.name)
     site_list = find_list(site, asked.name)
-    edited = _edit(
+    edited = edit_list(
         site_list,
         lambda raw: _entries_edited(lambda: with_entries(raw, asked.entries, note)),
         dry=asked.dry,
@@ -96,7 +93,7 @@ def remove_from_list(site: Site, caller: Caller, asked: ListOrder) -> ChangedLis
         StoreError: the file can't be written; what was there stays.
     """
     site_list = find_list(site, asked.name)
-    edited = _edit(
+    edited = edit_list(
         site_list,
         lambda raw: _entries_edited(lambda: without_entries(raw, asked.entries)),
         dry=asked.dry,
@@ -111,133 +108,18 @@ def _entries_edited(edit: Callable[[], EditedList]) -> EditedList:
         raise UnusableValueError(str(fault), "entry") from None
 
 
-def _edit(site_list: SiteList, edit: Callable[[bytes], EditedList], *, dry: bool) -> EditedList:
-    """Change a list file, or see what would become of it."""
-    if dry:
-        edited = edit(contents(site_list.path))
-        if edited.changed:
-            _checked(site_list, lambda: check(site_list, edited.raw or EMPTY))
-        return edited
-    with list_lock(site_list):
-        edited = edit(contents(site_list.path))
-        if edited.changed:
-            _checked(site_list, lambda: write(site_list, edited.raw or EMPTY))
-    return edited
-
-
-def _checked(site_list: SiteList, step: Callable[[], None]) -> None:
-    try:
-        step()
-    except BrokenLine as fault:
-        raise UnknownListError(
-            f"{site_list.path}:{fault.line}: {fault.problem}; nothing was changed"
-        ) from None
-
-
 def _report(
     site_list: SiteList, edited: EditedList, warnings: list[str], *, dry: bool
 ) -> ChangedList:
     return ChangedList(
         dry=dry,
-        undo=_undo(site_list) if edited.changed else None,
+        undo=undo_of(site_list) if edited.changed else None,
         name=site_list.name,
         called=called(site_list.name),
         path=str(site_list.path),
         changed=list(edited.changed),
         same=list(edited.same),
         warnings=warnings,
-    )
-
-
-def _undo(site_list: SiteList) -> UndoCall:
-    return UndoCall(call="lists.undo", asked={"name": called(site_list.name)})
-
-
-class ForeignEntries(NamedTuple):
-    """What a file of entries holds.
-
-    Args:
-        entries: as they are written.
-        problems: lines that can't be used: number, and why.
-    """
-
-    entries: list[str]
-    problems: list[tuple[int, str]]
-
-
-def foreign_entries(text: str, form: ForeignFormat | None) -> ForeignEntries:
-    """Return the entries of a file; its form is guessed where it is not told."""
-    some = list(foreign_lines(text, form or form_of(text)))
-    return ForeignEntries(
-        [line.entry for line in some if line.entry],
-        [(line.line, line.problem) for line in some if line.problem],
-    )
-
-
-class ListImportOrder(ActOrder, kw_only=True, forbid_unknown_fields=True):
-    """A file of entries; the reason stands above them.
-
-    Args:
-        name: allow, deny, or that of a list with a file.
-        content: the file.
-        called: its name.
-        form: of the file; None = guessed.
-        skip_broken: pass over lines that can't be used; else one such line stops the import.
-    """
-
-    name: str
-    content: Annotated[str, Meta(max_length=MAX_FILE)]
-    called: Annotated[str, Meta(max_length=1000)] = "-"
-    form: ForeignFormat | None = None
-    skip_broken: bool = False
-
-
-class ImportedEntries(ChangedList, frozen=True, kw_only=True):
-    """A list with the entries of a file.
-
-    Args:
-        passed_over: lines that can't be used: number, and why.
-    """
-
-    passed_over: list[tuple[int, str]]
-
-
-@act("lists.import", Right.POLICY_PUBLISH, about=("name",))
-def import_entries(site: Site, caller: Caller, asked: ListImportOrder) -> ImportedEntries:
-    """Take the entries of a file: lines as ours, a hosts file, a map of rspamd or Postfix.
-
-    Raises:
-        UnknownListError: there is no such list, it can't be changed, or a line can't be used.
-        StoreError: the file can't be written; what was there stays.
-    """
-    found = foreign_entries(asked.content, asked.form)
-    if found.problems and not asked.skip_broken:
-        line, problem = found.problems[0]
-        raise UnknownListError(
-            f"{printable(asked.called)}: {len(found.problems)} lines can't be used, nothing was "
-            f"added; the first is {line}: {printable(problem)}"
-        )
-    site_list = find_list(site, asked.name)
-    source = f"from {printable(asked.called)}"
-    note = note_of(f"{source}: {asked.reason}" if asked.reason else source, caller.name)
-
-    def edit(before: bytes) -> EditedList:
-        edited = with_entries(before, found.entries, "")
-        fresh = edited.raw[len(before.rstrip(b"\n")) + 1 if before else 0 :]
-        ended = before + (b"" if before.endswith(b"\n") or not before else b"\n")
-        return edited._replace(raw=ended + f"# {note}\n".encode() + fresh)
-
-    edited = _edit(site_list, edit, dry=asked.dry)
-    return ImportedEntries(
-        dry=asked.dry,
-        undo=_undo(site_list) if edited.changed else None,
-        name=site_list.name,
-        called=called(site_list.name),
-        path=str(site_list.path),
-        changed=list(edited.changed),
-        same=list(edited.same),
-        warnings=[],
-        passed_over=found.problems,
     )
 
 
@@ -274,14 +156,14 @@ def undo_list(site: Site, caller: Caller, asked: ListUndoOrder) -> RestoredList:
     site_list = find_list(site, asked.name)
     if asked.dry:
         before = _before(site_list)
-        _checked(site_list, lambda: check(site_list, before))
+        with_place(site_list, lambda: check(site_list, before))
     else:
         with list_lock(site_list):
             before = _before(site_list)
-            _checked(site_list, lambda: write(site_list, before))
+            with_place(site_list, lambda: write(site_list, before))
     return RestoredList(
         dry=asked.dry,
-        undo=_undo(site_list),
+        undo=undo_of(site_list),
         name=site_list.name,
         called=called(site_list.name),
         path=str(site_list.path),

@@ -13,7 +13,7 @@ from oborona import secret, state_files
 from oborona.counters.window import BUCKET_S, BUCKETS_A_DAY, bucket_of
 from oborona.desk.call import ActOrder, NotFoundError, act
 from oborona.desk.site import Site
-from oborona.errors import StoreError
+from oborona.errors import StoreAbsent
 from oborona.message.hashing import Hasher, ShingleType
 from oborona.people.caller import Caller
 from oborona.people.rights import Right
@@ -71,7 +71,7 @@ def _take_back(
 ) -> None:
     folder = site.state / state_files.COUNTERS
     if not folder.is_dir():
-        raise StoreError(f"no spools in {folder}: has the writer run?")
+        raise StoreAbsent(f"no spools in {folder}: has the writer run?", state_files.COUNTERS)
     first = bucket_of(now) - BUCKETS_A_DAY + 1
     with site.as_owner():
         counters = open_counters(site.loaded.settings, site.state, "cli")

@@ -5,8 +5,10 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Sequence
+from typing import Annotated, Final
 
 import msgspec
+from msgspec import Meta
 
 from oborona.desk.asks.recheck import MoveId, message_number, open_moves
 from oborona.desk.call import ActOrder, CallError, NotAllowedError, NotFoundError, UndoCall, act
@@ -18,11 +20,14 @@ from oborona.recheck.engine.loop import ALLOWED, RESUMED_S
 from oborona.recheck.moves import Move, MoveState, MoveStore
 from oborona.telemetry import status as process_status
 
+MOST_LOOKED: Final = 50  # messages of one order: their mailboxes are asked meanwhile
+
 
 class LookOrder(ActOrder, kw_only=True, forbid_unknown_fields=True):
-    """What is to be judged again: a message by its id, or all of a recipient in the window."""
+    """What is to be judged again: messages by their ids, or all of a recipient in the window."""
 
     message: str = ""
+    messages: Annotated[Sequence[str], Meta(max_length=MOST_LOOKED)] = ()
     recipient: str = ""
 
 
@@ -68,23 +73,18 @@ class MovesOutcome(msgspec.Struct, frozen=True, kw_only=True):
     runs: bool  # the keeper, which moves copies
 
 
-@act("recheck.look", Right.MOVE, scoped=True, about=("message", "recipient"))
+@act("recheck.look", Right.MOVE, scoped=True, about=("message", "messages", "recipient"))
 def look_again(site: Site, caller: Caller, asked: LookOrder) -> LookOutcome:
     """Judge delivered mail again now, and decide moves of copies whose verdict is another."""
-    if bool(asked.message) is bool(asked.recipient):
+    named = [asked.message] if asked.message else list(asked.messages)
+    if bool(named) is bool(asked.recipient) or (asked.message and asked.messages):
         raise CallError("name a message, or a recipient, one of both")
-    number = message_number(asked.message) if asked.message else None
-    if number is None and "@" not in asked.recipient:
+    numbers = list(dict.fromkeys(map(message_number, named)))
+    if not named and "@" not in asked.recipient:
         raise CallError(f"{asked.recipient[:100]!r} is no mail address")
     with site.as_owner():
         looked = asyncio.run(
-            look_at_copies(
-                site,
-                None if number is None else [number],
-                asked.recipient,
-                caller.scope,
-                dry=asked.dry,
-            )
+            look_at_copies(site, numbers or None, asked.recipient, caller.scope, dry=asked.dry)
         )
     if looked is None:
         raise NotFoundError("there is no such message in the journal")

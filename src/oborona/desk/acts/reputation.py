@@ -1,23 +1,16 @@
-"""What people say of entities by hand: overrides, notes, and verdicts that were wrong."""
+"""What people say of entities by hand: overrides and notes."""
 
 from __future__ import annotations
 
-import asyncio
 import time
-from typing import Annotated
-
-import msgspec
-from msgspec import Meta
 
 from oborona import state_files
 from oborona.desk.act_report import ActReport
 from oborona.desk.call import ActOrder, UndoCall, act
 from oborona.desk.refusals import NothingDoneError, UnusableValueError
 from oborona.desk.reputation.entity import EntityName, entity_named
-from oborona.desk.reputation.forgiveness import journaled_message, take_back, why_not
 from oborona.desk.reputation.history import PREFIXES
 from oborona.desk.reputation.line_text import checked_line
-from oborona.desk.reputation.pin_import import MAX_FILE, WEEK_S, opened_file, read_pins
 from oborona.desk.reputation.pin_store import (
     pins_for_reading,
     pins_for_writing,
@@ -26,7 +19,6 @@ from oborona.desk.reputation.pin_store import (
 )
 from oborona.desk.reputation.statement import ShownPin, shown_pin
 from oborona.desk.site import Site
-from oborona.ident import from_text, to_text
 from oborona.lock import holder
 from oborona.people.caller import Caller
 from oborona.people.rights import Right
@@ -235,146 +227,3 @@ def note_entity(site: Site, caller: Caller, asked: EntityNoteOrder) -> NotedEnti
         with pins_for_writing(site) as store:
             store.note(named.shingle, _known_name(named), text, by=caller.name, now=time.time())
     return NotedEntity(dry=asked.dry, entity=named.name)
-
-
-class ForgivenessOrder(ActOrder, kw_only=True, forbid_unknown_fields=True):
-    """The message whose verdict was wrong, by its id."""
-
-    ident: str
-
-
-class ForgivenMessage(ActReport, frozen=True, kw_only=True):
-    """What was taken back.
-
-    Args:
-        ident: of the message.
-        client: its address; empty = not known.
-        pieces: how many hashes.
-        first: it was; else somebody else has just taken it back.
-    """
-
-    ident: str
-    client: str
-    pieces: int
-    first: bool = True
-
-
-@act("reputation.forgive", Right.ENTITY, about=("ident",))
-def forgive_message(site: Site, caller: Caller, asked: ForgivenessOrder) -> ForgivenMessage:
-    """Take back that a message was counted as spam: for all that is in it.
-
-    Raises:
-        UnusableValueError: it is no id, or the journal has no such message.
-        NothingDoneError: there is nothing to take back.
-        StoreError: journal, pins or the spool of counters can't be used.
-    """
-    now, reason = time.time(), checked_line(asked.reason, "reason")
-    number = from_text(asked.ident.strip().partition(".")[0])
-    if number is None:
-        raise UnusableValueError(
-            f"{asked.ident[:60]!r} is no id of a message, such as 06PW8V5A3K7QX"
-        )
-    entry, late = asyncio.run(journaled_message(site, number))
-    name = to_text(number)
-    why = why_not(site, entry, now)
-    if why:
-        raise NothingDoneError(f"{name}: {why}")
-    told = ForgivenMessage(
-        dry=asked.dry,
-        ident=name,
-        client=entry.client_ip,
-        pieces=len(entry.shingles) + (len(late.shingles) if late is not None else 0),
-    )
-    if asked.dry:
-        return told
-    change = PinChange(at=now, by=caller.name, what=PinAction.FORGIVE, reason=reason, name=name)
-    with pins_for_writing(site) as store, spool(site) as counters:
-        first = store.take_back(number, change)
-        if first:
-            take_back(counters, entry, late)
-            counters.flush(now)
-    return msgspec.structs.replace(told, first=first)
-
-
-class PinImportOrder(ActOrder, kw_only=True, forbid_unknown_fields=True):
-    """A file of entities: what `reputation export --json` wrote, or a plain list.
-
-    Args:
-        content: the file.
-        called: its name.
-        flag: of a plain list, what all of them are; the reason is theirs, too.
-        seconds: how long they hold at most.
-        over: also replace overrides that somebody here has set.
-        skip_broken: pass over what can't be used.
-    """
-
-    content: Annotated[bytes, Meta(max_length=MAX_FILE)]
-    called: Annotated[str, Meta(max_length=1000)] = "-"
-    flag: ReputationFlag | None = None
-    seconds: float = WEEK_S
-    over: bool = False
-    skip_broken: bool = False
-
-
-class ImportedPins(ActReport, frozen=True, kw_only=True):
-    """What was taken of a file.
-
-    Args:
-        origin: who says it.
-        pins: how many overrides are set.
-        own: how many entities keep the override that somebody here has set.
-        passed_over: what can't be used, and why.
-    """
-
-    origin: str
-    pins: int
-    own: int
-    passed_over: list[str]
-
-
-@act("reputation.import", Right.ENTITY)
-def import_pins(site: Site, caller: Caller, asked: PinImportOrder) -> ImportedPins:
-    """Override the reputation of all entities of a file in one step: all, or none.
-
-    Raises:
-        UnusableValueError: reason or end can't be used.
-        MisusedCallError: the file can't be used.
-        StoreError: the pins can't be written.
-    """
-    now, called = time.time(), asked.called
-    until = now + asked.seconds
-    if not now < until < LAST_TIME:
-        raise UnusableValueError(
-            "it must end in the time to come, before the year 10000", "seconds"
-        )
-    reason = checked_line(asked.reason, "reason") if asked.reason else ""
-    file = opened_file(asked.content, called, asked.flag, reason)
-    pins, passed_over = read_pins(
-        file,
-        called,
-        require_hasher(site),
-        by=caller.name,
-        now=now,
-        until=until,
-        skip=asked.skip_broken,
-    )
-    own = [] if asked.over else _overrides_kept(site, pins, now)
-    for named in own:
-        del pins[named]
-    if pins and not asked.dry:
-        with pins_for_writing(site) as store:
-            store.put(
-                list(pins.values()),
-                origin=file.origin,
-                told=f"{len(pins)} manual overrides from {called}",
-            )
-    return ImportedPins(
-        dry=asked.dry, origin=file.origin, pins=len(pins), own=len(own), passed_over=passed_over
-    )
-
-
-def _overrides_kept(site: Site, pins: dict[EntityName, Pin], now: float) -> list[EntityName]:
-    """Return the entities that somebody here has pinned."""
-    with pins_for_reading(site) as store:
-        origins = {} if store is None else store.origins(now)
-    return [named for named in pins if origins.get(named.shingle) == ""]

@@ -9,8 +9,9 @@ from typing import Final
 import msgspec
 
 from oborona import state_files
-from oborona.desk.call import CallError, NotFoundError, ask
+from oborona.desk.call import CallError, ask
 from oborona.desk.site import Site
+from oborona.errors import StoreAbsent
 from oborona.people.caller import Caller
 from oborona.people.rights import Right
 from oborona.stores.charts.reader import ChartReader, ChartSeries, ChartStep
@@ -118,7 +119,7 @@ def read_charts(site: Site, caller: Caller, asked: ChartQuestion) -> Chart:
     """Read some series.
 
     Raises:
-        NotFoundError: there are no charts yet.
+        StoreAbsent: there are no charts yet.
         CallError: it can't be asked so, or is more than an answer holds.
         StoreError: the file can't be read.
     """
@@ -156,7 +157,7 @@ def list_series(site: Site, caller: Caller, asked: SeriesQuestion) -> SeriesList
     """Return the series that there are.
 
     Raises:
-        NotFoundError: there are no charts yet.
+        StoreAbsent: there are no charts yet.
         StoreError: the file can't be read.
     """
     with _reader(site) as reader:
@@ -171,7 +172,9 @@ def list_series(site: Site, caller: Caller, asked: SeriesQuestion) -> SeriesList
 def _reader(site: Site) -> ChartReader:
     path = site.state / state_files.CHARTS
     if not path.exists():
-        raise NotFoundError("there are no charts yet: the keeper begins them when it starts")
+        raise StoreAbsent(
+            "there are no charts yet: the keeper begins them when it starts", path.name
+        )
     return ChartReader(path)
 
 

@@ -16,11 +16,9 @@ from oborona.desk.messages.search import (
     FoundMessage,
     moved_messages,
     open_search,
-    people_named,
-    read_query,
     rows_of,
-    within_scope,
 )
+from oborona.desk.messages.search_question import people_named, read_query, within_scope
 from oborona.desk.messages.story import tell_story
 from oborona.desk.messages.story_event import MessageStory
 from oborona.desk.messages.unicode_text import encodable
@@ -46,6 +44,7 @@ class MessageQuestion(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
         until: before that; of a day its end.
         limit: messages.
         older: id; messages before it: the next page.
+        newer: id; messages after it, the newest of them first.
         moved: those alone of which a copy was moved later.
         within: seconds after which what was found is the answer.
         person: for the audit log: the recipients that the query names; told by it, whatever is
@@ -57,6 +56,7 @@ class MessageQuestion(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
     until: Moment = ""
     limit: Annotated[int, Meta(ge=1, le=MOST_ROWS)] = 50
     older: Moment = ""
+    newer: Moment = ""
     moved: bool = False
     within: Within = 1.5
     person: str = ""
@@ -120,7 +120,9 @@ class OwnMailQuestion(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
 def find_messages(site: Site, caller: Caller, asked: MessageQuestion) -> MessageList:
     """Find messages and refusals, the newest first."""
     try:
-        query = read_query(asked.query, asked.since, asked.until, asked.older, now=time.time())
+        query = read_query(
+            asked.query, asked.since, asked.until, asked.older, asked.newer, now=time.time()
+        )
     except BadQuery as error:
         raise CallError(str(error)) from error
     go_on = None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterable, Sequence
 from typing import Final, NamedTuple
 
@@ -13,16 +12,6 @@ from oborona.desk.configured_site import ConfiguredSite
 from oborona.errors import StoreError
 from oborona.feedback.events.log import EventLog
 from oborona.ident import HIGHEST, from_text
-from oborona.journal.query import (
-    MOST_TERMS,
-    BadQuery,
-    JournalQuery,
-    QueryField,
-    QueryTerm,
-    parse_id,
-    parse_moment,
-    parse_query,
-)
 from oborona.journal.recipient_scope import Covers
 from oborona.journal.refusal import Told
 from oborona.journal.search import JournalSearch, SearchHit
@@ -31,9 +20,6 @@ from oborona.recheck.moves import MoveStore
 from oborona.types import Action, RuleHit, Stage
 
 MOST_MOVED: Final = 5_000  # copies that a search among them looks at: some milliseconds
-
-_PEOPLE: Final = (QueryField.TO, QueryField.ANY, QueryField.DOMAIN)
-"""Fields whose words may be of a recipient."""
 
 
 class FoundReport(msgspec.Struct, frozen=True, kw_only=True):
@@ -88,48 +74,6 @@ class FoundMessage(msgspec.Struct, frozen=True, kw_only=True):
     moves: tuple[FoundMove, ...] = ()
 
 
-def read_query(
-    text: str, since: str = "", until: str = "", older: str = "", *, now: float
-) -> JournalQuery:
-    """Return the question that somebody asks.
-
-    Args:
-        text: in the language of searches.
-        since: span or moment, which holds before the text; empty = none.
-        until: the same; of a day its end.
-        older: id; only messages before it; empty = any.
-        now: Unix seconds.
-
-    Raises:
-        BadQuery: it can't be asked.
-    """
-    query = parse_query(text, now)
-    if since:
-        query = msgspec.structs.replace(query, since=parse_moment(since, now))
-    if until:
-        query = msgspec.structs.replace(query, until=parse_moment(until, now, end=True))
-    if older:
-        number = parse_id(older)
-        if number is None:
-            raise BadQuery(f"{older[:50]!a} is no ID")
-        query = msgspec.structs.replace(query, before=number)
-    return query
-
-
-def people_named(text: str) -> str:
-    """Return the recipients that a question may name, for the audit log; empty = none."""
-    try:
-        terms = parse_query(text, time.time()).terms
-    except BadQuery:
-        return ""
-    named = [
-        term.text
-        for term in terms
-        if term.field is QueryField.TO or (term.field in _PEOPLE and "@" in term.text)
-    ]
-    return " ".join(dict.fromkeys(named))
-
-
 def covers(scope: Scope) -> Covers | None:
     """Return whose mail a scope covers; None = everybody's."""
     return None if scope.whole else scope.covers
@@ -142,17 +86,6 @@ def open_search(site: ConfiguredSite, scope: Scope) -> JournalSearch:
         StoreError: there is none, or it can't be read.
     """
     return JournalSearch(site.state / state_files.JOURNAL, covers=covers(scope))
-
-
-def within_scope(query: JournalQuery, scope: Scope) -> JournalQuery:
-    """Return a question that asks what a small scope covers, and little more: the search files
-    know words of addresses, and nothing of scopes.
-    """
-    names = [*(f"@{domain}" for domain in scope.domains or ()), *scope.addresses]
-    if scope.whole or len(names) != 1 or len(query.terms) >= MOST_TERMS:
-        return query
-    term = QueryTerm(QueryField.TO, names[0])
-    return msgspec.structs.replace(query, terms=(*query.terms, term))
 
 
 class MovedMessages(NamedTuple):

@@ -63,6 +63,12 @@ async def entity_records(
     ]
 
 
+def unseen_record(entity: EntityName) -> EntityRecord:
+    """Return an entity of which nothing was counted."""
+    past = entity_history(_EMPTY, refused=None, first=None, deleted=None, recipients=None)
+    return EntityRecord(entity, past, judge(past, None))
+
+
 async def repips(
     store: Reading, addresses: Sequence[str], hasher: Hasher, places: GeoIpLookup, now: float
 ) -> list[RepIP]:

@@ -10,7 +10,7 @@ from oborona.counters.write_only import WriteOnlyCounters
 from oborona.desk.owner import as_owner_of
 from oborona.desk.site import Site
 from oborona.desk.state_folder import open_store, require_state
-from oborona.errors import StoreError
+from oborona.errors import StoreAbsent
 from oborona.message.shingles import Hasher
 from oborona.stores.counters import open_spooled
 from oborona.stores.pins.store import PinStore
@@ -63,7 +63,9 @@ def spool(site: Site) -> Iterator[WriteOnlyCounters]:
     """
     folder = site.state / state_files.COUNTERS
     if not folder.is_dir():
-        raise StoreError(f"no spools in {folder}; has the writer (counters) run?")
+        raise StoreAbsent(
+            f"no spools in {folder}; has the writer (counters) run?", state_files.COUNTERS
+        )
     with (
         as_owner_of(folder),
         closing(open_spooled(site.loaded.settings, site.state, "cli")) as counters,

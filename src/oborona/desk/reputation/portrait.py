@@ -16,6 +16,7 @@ from oborona.desk.reputation.history import (
     network_of,
     octets,
     repips,
+    unseen_record,
 )
 from oborona.desk.reputation.pin_store import pins_for_reading
 from oborona.desk.reputation.statement import ShownChange, ShownPin, shown_change, shown_pin
@@ -100,6 +101,20 @@ def portray_entity(site: Site, text: str) -> EntityPortrait:
         [record], connect = asyncio.run(_read(store, named, hasher, places, now))
         size = octets(store, named, now)
     return EntityPortrait(record, connect, _people_reports(site, named, hasher, now), size, now)
+
+
+def portray_unseen(site: Site, text: str) -> EntityPortrait:
+    """Return an entity of a site that has counted nothing yet: what people said of it is there.
+
+    Raises:
+        UnusableValueError: the text names none.
+        StoreError: pins can't be read.
+    """
+    now, hasher = time.time(), Hasher(site.keys().shingles)
+    named = entity_named(text, hasher)
+    return EntityPortrait(
+        unseen_record(named), None, _people_reports(site, named, hasher, now), None, now
+    )
 
 
 def show_portrait(portrait: EntityPortrait) -> ShownEntity:
