@@ -106,6 +106,7 @@ class SearchedMail:
                     + "]",
                     None,
                     f"{self._locals[sender].title()} <{address}>",
+                    "milter",
                 )
             )
         return found

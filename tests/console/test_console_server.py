@@ -94,7 +94,10 @@ async def test_signing_in_gives_a_cookie_that_no_script_reads(
     )  # fmt: skip
     assert answer.cookies["__Host-oborona-device"].value == "device-1"
     (call,) = console.desk.calls
-    assert call.asked == {"name": "duty", "password": PASSWORD, "code": "123", "device": "old"}
+    assert call.asked == {
+        "name": "duty", "password": PASSWORD, "code": "123", "device": "old",
+        "browser": "guest-of-tests",
+    }  # fmt: skip
     assert call.address == "192.0.2.77"  # whom the proxy heard, not what the browser told it
 
 

@@ -210,7 +210,7 @@ async def test_who_lacks_a_right_sees_no_tick_box(console: RunningConsole, http:
     answers = {
         "campaigns.show": details(OPEN), "campaigns.offers": msgspec.to_builtins(OFFERS),
     }  # fmt: skip
-    boxes = {"signature": 'name="signature"', "entity": 'name="pin"', "move": 'name="recheck"'}
+    boxes = {"signature": 'name="signature[]"', "entity": 'name="pin[]"', "move": 'name="recheck"'}
     for lacking in ("", *boxes):
         console.desk.reset()
         person: dict[str, Any] = console.desk.people[token_of(Role.ANALYST)]

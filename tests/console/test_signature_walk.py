@@ -122,8 +122,8 @@ async def test_a_case_is_decided_with_all_effects_and_undone(
     await pages.open("/case/1")
     assert 'value="domain:any:one.example"' in pages.text
     ticked = {
-        "verdict": "spam", "teach": "1", "withdraw": "1", "signature": "domain:any:one.example",
-        "signature_mode": "live", "signature_days": "30", "pin": "198.51.100.0/24",
+        "verdict": "spam", "teach": "1", "withdraw": "1", "signature[]": "domain:any:one.example",
+        "signature_mode": "live", "signature_days": "30", "pin[]": "198.51.100.0/24",
         "pin_days": "7", "recheck": "1",
     }  # fmt: skip
     assert await pages.send("/case/1/decide", **ticked) == 200

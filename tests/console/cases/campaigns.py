@@ -154,8 +154,8 @@ EFFECTS = (
     ShownEffect(kind=EffectKind.MOVES, about="", state=EffectState.UNDONE, messages=7, copies=310),
 )  # fmt: skip
 FURTHER = {
-    **DECIDE, "signature": "domain:any:parcel-x.example", "proposal": "s17", "recheck": "1",
-    "signature_mode": "live", "signature_days": "30", "pin": "203.0.113.0/24", "pin_days": "7",
+    **DECIDE, "signature[]": "domain:any:parcel-x.example", "proposal[]": "s17", "recheck": "1",
+    "signature_mode": "live", "signature_days": "30", "pin[]": "203.0.113.0/24", "pin_days": "7",
 }  # fmt: skip
 
 CASES = [

@@ -74,18 +74,18 @@ def _further(form: Form) -> dict[str, object]:
     """
     signatures = [
         {"kind": kind, "where": where, "value": value}
-        for kind, where, value in (_three(text) for text in form.all("signature")[:_MOST])
+        for kind, where, value in (_three(text) for text in form.all("signature[]")[:_MOST])
     ]
     further: dict[str, object] = {}
-    if signatures or form.all("proposal"):
+    if signatures or form.all("proposal[]"):
         further = {
             "signatures": signatures,
-            "proposals": form.all("proposal")[:_MOST],
+            "proposals": form.all("proposal[]")[:_MOST],
             "mode": "live" if form.one("signature_mode") == "live" else "shadow",
             "signed_until": end_of_days(form.one("signature_days")),
         }
-    if form.all("pin"):
-        further["pins"] = form.all("pin")[:_MOST]
+    if form.all("pin[]"):
+        further["pins"] = form.all("pin[]")[:_MOST]
         further["pinned_until"] = end_of_days(form.one("pin_days"))
     if form.one("recheck"):
         further["recheck"] = True
