@@ -30,7 +30,7 @@ from oborona.errors import (
     StoreFull,
     StoreVersion,
 )
-from oborona.replication.link import COMMON, read_link
+from oborona.replication.link import COMMON, link_path, read_link
 
 if TYPE_CHECKING:
     from oborona.replication.replica import StoreReplica
@@ -267,6 +267,14 @@ class SqliteFileKind(NamedTuple):
             path, link, len(self.format.migrations), lambda db: _run_migrations(db, self.format)
         )
 
+    def is_linked(self, path: Path) -> bool:
+        """Whether a file is to be the same on several machines.
+
+        Raises:
+            StoreError: it can't be known.
+        """
+        return path.name in COMMON and read_link(path.parent) is not None
+
     def told(self, error: Exception, path: Path) -> StoreError:
         """Return what an error of SQLite means, in an admin's words."""
         explained = explained_error(error, path)
@@ -276,6 +284,20 @@ class SqliteFileKind(NamedTuple):
         return SqliteFileDamaged(
             f"{damage}; `sqlite3 FILE .recover` reads what is left of it. Move it away, "
             f"and a new one is begun{self.left}"
+        )
+
+
+def check_alone(db: sqlite3.Connection, path: Path) -> None:
+    """Refuse to write to a file past the log of its site: the other machines would not have it.
+
+    Raises:
+        StoreError: it is one of several machines, and this connection knows of no log.
+    """
+    if db.execute("SELECT 1 FROM sqlite_schema WHERE name = 'replica'").fetchone():
+        raise StoreError(
+            f"{path}: is one of a site of several machines, and {link_path(path.parent).name} beside "
+            "it, which says where its log is, is gone or was written just now: try again; `oborona "
+            "site join` or `oborona site leave` where it stays so"
         )
 
 
@@ -298,6 +320,7 @@ class SharedSqliteFile:
         self._db = self.shared.open(path, make=make)
         self._file = OpenFileCheck(path)
         self._replica = self.shared.replica(path)
+        self._linked = self._replica is not None
 
     def __enter__(self) -> Self:
         return self
@@ -319,10 +342,11 @@ class SharedSqliteFile:
             with self._part():
                 yield self._db
             return
-        if not self._file.in_place():
+        if not self._file.in_place() or self.shared.is_linked(self.path) != self._linked:
             self._db.close()
             self._db, self._file = self.shared.open(self.path), OpenFileCheck(self.path)
             self._replica = self.shared.replica(self.path)
+            self._linked = self._replica is not None
         if self._replica is not None:
             with self.told(), self._replica.turn(self._db):
                 yield self._db
@@ -330,6 +354,8 @@ class SharedSqliteFile:
         with self.told():
             self._db.execute("BEGIN IMMEDIATE")
             try:
+                if self.path.name in COMMON:
+                    check_alone(self._db, self.path)
                 yield self._db
                 self._db.execute("COMMIT")
             except BaseException:

@@ -79,12 +79,9 @@ def leave(context: CliContext) -> None:
 
     Oborona must be stopped here.
     """
-    link = read_link(context.state)
-    if link is None:
-        raise MembershipError("this machine is alone: it is of no site")
     with _stopped(context.state, "oborona site leave"):
-        leave_site(context.state, link)
-    echo(f"this machine was {link.machine}; what it knows is its own now")
+        machine = leave_site(context.state)
+    echo(f"this machine was {machine or 'of a site'}; what it knows is its own now")
 
 
 @site.command()

@@ -17,6 +17,7 @@ from oborona.config.address import UnixAddress
 from oborona.daemon import sockets
 from oborona.daemon.confinement.egress import egress_networks
 from oborona.desk.programs import run
+from oborona.replication.link import read_link
 from oborona.resolver import system_servers
 
 
@@ -37,7 +38,12 @@ def addresses(context: CliContext, allow: str | None) -> None:
     keys. Without any, nothing is shown.
     """
     settings = context.loaded.settings
-    networks = egress_networks(settings, parse_servers(settings.dns.servers) or system_servers())
+    link = read_link(context.state)
+    networks = egress_networks(
+        settings,
+        parse_servers(settings.dns.servers) or system_servers(),
+        () if link is None else link.hosts,
+    )
     for network in networks:
         echo(network)
     if allow and networks:

@@ -59,6 +59,7 @@ from oborona.policy.fact_table import SCHEMA
 from oborona.policy.folders import FileOwner
 from oborona.policy.load import Policy, load_policy
 from oborona.policy.load_cache import PolicyCache
+from oborona.replication.link import read_link
 from oborona.session.quarantine.in_flight import InFlightTable
 from oborona.stores.counters import check_store, open_writer
 from oborona.stores.policy_folders import policy_folders
@@ -190,7 +191,8 @@ def _run(
             ]
         if ProcessRole.TRAINER in roles:
             run_trainer = partial(trainer_main, loaded.settings, state, site_name(loaded))
-            jobs.append(beside(name="trainer", run=run_trainer, kind=ProcessKind.TRAINER))
+            kind = ProcessKind.TRAINER if read_link(state) is None else ProcessKind.SITE_TRAINER
+            jobs.append(beside(name="trainer", run=run_trainer, kind=kind))
             if loaded.settings.final_training.enabled:
                 # a process of its own: learning from what people say waits for no training
                 jobs.append(

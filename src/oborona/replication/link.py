@@ -33,6 +33,7 @@ class ReplicationLink(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_
     site: str  # mark of the log, made when it was begun
     machine: str  # this one's name in it
     mark: str  # of this state folder, which alone has the name
+    hosts: tuple[str, ...] = ()  # that the address leads to, socket folders apart
 
 
 def link_path(state: Path) -> Path:

@@ -123,6 +123,7 @@ def test_connections_are_of_the_families_that_a_kind_needs(machine: tuple[int, i
                 ProcessKind.INTAKE,
                 ProcessKind.KEEPER,
                 ProcessKind.CLUSTER_WRITER,
+                ProcessKind.SITE_TRAINER,
                 ProcessKind.FLOW_ASKER,
                 ProcessKind.DESK,
             )

@@ -25,7 +25,9 @@ ALLOWED: Final = (  # IPAddressAllow of the units
 _NETWORKS: Final = tuple(map(ip_network, ALLOWED))
 
 
-def egress_networks(settings: Settings, resolvers: Iterable[ResolverAddress]) -> tuple[str, ...]:
+def egress_networks(
+    settings: Settings, resolvers: Iterable[ResolverAddress], databases: Iterable[str] = ()
+) -> tuple[str, ...]:
     """Return what a unit has to be let reach beside what it may, in the form of IPAddressAllow.
 
     `ANY` alone where that can't be told.
@@ -36,8 +38,9 @@ def egress_networks(settings: Settings, resolvers: Iterable[ResolverAddress]) ->
     Args:
         settings: of the site.
         resolvers: that are asked.
+        databases: hosts of the log of a site of several machines.
     """
-    hosts = {server.host for server in resolvers}
+    hosts = {server.host for server in resolvers} | set(databases)
     for address in _addresses(settings):
         hosts.add(address.host)
     asked = (settings.flows.url,) if settings.flows.source == "clickhouse" else ()

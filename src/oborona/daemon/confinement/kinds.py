@@ -7,7 +7,8 @@
              another one, no name space, nothing that looks into other processes, no kernel
              interface beside files and sockets, no memory that is made executable
     writer, trainer, metrics, console
-             the same, and no connection but socket files; the writer of a cluster speaks TCP
+             the same, and no connection but socket files; the writer of a cluster and the trainer
+             of a site of several machines speak TCP
              (io_uring is refused from the start because what is asked for through its memory passes
              no filter: libuv does without it where it is not there when a loop is made)
     reader, final trainer, flows
@@ -104,6 +105,7 @@ class ProcessKind(enum.StrEnum):
     WRITER = "writer"
     CLUSTER_WRITER = "cluster writer"
     TRAINER = "trainer"
+    SITE_TRAINER = "site trainer"
     READER = "reader"
     FINAL_TRAINER = "final trainer"
     FLOWS = "flows"
@@ -125,6 +127,7 @@ _FAMILIES: Final[dict[ProcessKind, tuple[int, ...]]] = {
     ProcessKind.WRITER: _HERE,
     ProcessKind.CLUSTER_WRITER: _ANYWHERE,
     ProcessKind.TRAINER: _HERE,
+    ProcessKind.SITE_TRAINER: _ANYWHERE,  # what it believes goes to all machines
     ProcessKind.READER: _HERE,
     ProcessKind.FINAL_TRAINER: _HERE,
     ProcessKind.FLOWS: _HERE,

@@ -27,7 +27,7 @@ from oborona.daemon.site.snapshot import ReplicaSnapshot, fetched, last_snapshot
 from oborona.errors import StoreError, StoreForeign
 from oborona.replication.link import COMMON, ReplicationLink, link_path, read_link
 from oborona.replication.log import LogForeignError, ReplicationLog
-from oborona.replication.replica import ReplicaPosition, place
+from oborona.replication.replica import ReplicaPosition, place, position_of
 from oborona.sqlite_file import ERRORS, PARTS, connect, explained_error, part_of
 
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9.-]{0,62}")
@@ -52,12 +52,14 @@ def begin_site(state: Path, address: str, machine: str, version: str) -> list[st
         LogForeignError: the database holds a site already.
         StoreError: the log or a store can't be used.
     """
-    known = _checked(state, address, machine)
+    known, hosts = _checked(state, machine), address_hosts(address)
     log = ReplicationLog(address, machine)
     try:
         log.prepare()
         log.clear()
-        link = ReplicationLink(address=address, site=_mark(), machine=machine, mark=_mark())
+        link = ReplicationLink(
+            address=address, site=_mark(), machine=machine, mark=_mark(), hosts=hosts
+        )
         there = [name for name in COMMON if (state / name).exists()]
         for name in COMMON:
             log.add_store(name, _placed(state / name, link.site) if name in there else 0)
@@ -81,7 +83,7 @@ def join_site(state: Path, address: str, machine: str, version: str) -> list[Pat
         MembershipError: its name is taken by another machine, or can't be one.
         StoreError: as of `begin_site`.
     """
-    known = _checked(state, address, machine, again=True)
+    known, hosts = _checked(state, machine, again=True), address_hosts(address)
     log = ReplicationLog(address, machine)
     try:
         found = log.site()
@@ -97,7 +99,11 @@ def join_site(state: Path, address: str, machine: str, version: str) -> list[Pat
             )
         log.prepare()
         link = ReplicationLink(
-            address=address, site=mark, machine=machine, mark=_known_mark(state) or _mark()
+            address=address,
+            site=mark,
+            machine=machine,
+            mark=_known_mark(state) or _mark(),
+            hosts=hosts,
         )
         log.add_machine(link.mark, version)
         aside = [moved for name in COMMON for moved in restore_store(log, state / name, mark)]
@@ -107,20 +113,29 @@ def join_site(state: Path, address: str, machine: str, version: str) -> list[Pat
     return aside
 
 
-def leave_site(state: Path, link: ReplicationLink) -> None:
-    """Make a machine's stores its own, as they are; the site forgets it, where it can be told.
+def leave_site(state: Path) -> str:
+    """Make a machine's stores its own, as they are; return its name there, empty where its link is
+    gone.
+
+    The site forgets it, where it can be told.
 
     Raises:
-        StoreError: a store can't be written.
+        MembershipError: it is of no site.
+        StoreError: a store can't be written, or the site can't be told, which is all that is
+            missing then.
     """
-    for name in COMMON:
-        path = state / name
-        if path.exists():
-            try:
-                with closing(connect(path, write=True)) as db:
-                    db.execute("DROP TABLE IF EXISTS replica")
-            except ERRORS as error:
-                raise explained_error(error, path) from error
+    link = read_link(state)
+    common = [state / name for name in COMMON if (state / name).exists()]
+    if link is None and not any(map(_is_replica, common)):
+        raise MembershipError("this machine is alone: it is of no site")
+    for path in common:
+        try:
+            with closing(connect(path, write=True)) as db:
+                db.execute("DROP TABLE IF EXISTS replica")
+        except ERRORS as error:
+            raise explained_error(error, path) from error
+    if link is None:
+        return ""
     link_path(state).unlink()
     sync_folder(state)
     log = ReplicationLog(link.address, link.machine)
@@ -128,15 +143,23 @@ def leave_site(state: Path, link: ReplicationLink) -> None:
         log.forget_machine(link.machine, link.mark)
     finally:
         log.close()
+    return link.machine
 
 
-def _checked(state: Path, address: str, machine: str, *, again: bool = False) -> str:
+def _is_replica(path: Path) -> bool:
+    try:
+        with closing(connect(path, write=False)) as db:
+            return bool(position_of(db).site)
+    except ERRORS as error:
+        raise explained_error(error, path) from error
+
+
+def _checked(state: Path, machine: str, *, again: bool = False) -> str:
     """Return the check value of a state's secret, all being well."""
     if not _NAME.fullmatch(machine):
         raise MembershipError(
             f"{machine!r}: a machine's name has letters, digits, dots and hyphens"
         )
-    check_address(address)
     if link_path(state).exists() and not again:
         raise MembershipError(f"{link_path(state)}: this machine follows a site already")
     known = store_birth.secret_check_value(state)
@@ -210,12 +233,12 @@ def _write_link(state: Path, link: ReplicationLink) -> None:
     link_path(state).chmod(_MODE)
 
 
-def check_address(address: str) -> None:
-    """Refuse an address that can't be one, or that holds a password: command lines and the audit
-    log are read by others.
+def address_hosts(address: str) -> tuple[str, ...]:
+    """Return the hosts that an address of PostgreSQL leads to, socket folders apart.
 
     Raises:
-        MembershipError: it is so.
+        MembershipError: it can't be one, or it holds a password: command lines and the audit log
+            are read by others.
     """
     try:
         import psycopg  # noqa: PLC0415 - of those alone who have several machines
@@ -235,6 +258,8 @@ def check_address(address: str) -> None:
             "the address holds a password: write it into a file that user oborona alone can read "
             "(HOST:PORT:DATABASE:USER:PASSWORD), and passfile=FILE into the address"
         )
+    named = f"{parts.get('host') or ''},{parts.get('hostaddr') or ''}".split(",")
+    return tuple(host for host in named if host and not host.startswith(("/", "@")))
 
 
 def _known_mark(state: Path) -> str:
