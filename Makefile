@@ -107,6 +107,9 @@ fuzz:            ## every fuzz target for its share of MINUTES=60; fails with an
 deb:             ## packages for the Debian that this runs on, from the locks, into dist/ (CONTRIBUTING.md); EXTRAS="ocr login ml eventlog"
 	@./setup deb
 
+dist:            ## source and wheel, into dist/; the wheel is tried in an empty venv, without a network
+	@./setup dist
+
 lock:            ## resolve again what the locks hold (needs uv)
 	uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-header \
 	    --upgrade pyproject.toml -o requirements.lock

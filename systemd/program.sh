@@ -15,8 +15,12 @@ make_wheel() { # make_wheel BUILDER FOLDER
     copy_tree "$source"
     told "the program" "$1/bin/python" -m pip --no-color --disable-pip-version-check wheel --progress-bar off --no-deps --wheel-dir "$2" "$source"
     rm -rf "$source"
-    # a build goes on without it, for the sake of machines that have no compiler; here it would be half of the speed
-    unzip_list "$2"/oborona-*.whl | grep '/_core\..*\.so$' >/dev/null || {
+    has_core "$2"/oborona-*.whl
+}
+
+# A build goes on without it, for the sake of machines that have no compiler; what others are given has it.
+has_core() { # has_core WHEEL
+    "$python" -c 'import sys, zipfile; sys.exit(not any("/_core." in name for name in zipfile.ZipFile(sys.argv[1]).namelist() if name.endswith(".so")))' "$1" || {
         say "the native core was not built; is there a compiler?"
         return 1
     }
@@ -27,8 +31,6 @@ copy_tree() { # copy_tree FOLDER: what a build needs of this tree
     mapfile -t folders < <(find src/oborona -maxdepth 1 -type l -exec realpath --relative-to=. {} +)
     tar -c --exclude=__pycache__ --exclude='*.egg-info' --exclude='*.so' pyproject.toml setup.py README.md LICENSE src "${folders[@]}" | tar -x --no-same-owner -C "$1"
 }
-
-unzip_list() { "$python" -c 'import sys, zipfile; print(*zipfile.ZipFile(sys.argv[1]).namelist(), sep="\n")' "$1"; }
 
 add_libraries() { # add_libraries BUILDER FOLDER LOCK: what a lock has and the folder has not
     told "the libraries of $3" "$1/bin/python" -m pip --no-color --disable-pip-version-check --python "$2/bin/python" \
