@@ -101,7 +101,7 @@ for name, number in KNOWN.items(): print(name, number)' >"$stage$library/formats
     mkdir "$stage/DEBIAN"
     write_control oborona "$stage" "Anti-spam policy daemon" \
         "$(needed_packages "$stage"), $(python_range), systemd, debconf (>= 0.5) | debconf-2.0" \
-        "Recommends: oborona-ocr, unbound | local-dns-resolver" "Suggests: oborona-login, oborona-ml, oborona-eventlog, postfix | exim4"
+        "Recommends: oborona-ocr" "Suggests: oborona-login, oborona-ml, oborona-eventlog, postfix | exim4, unbound"
     install -m 0644 package/oborona.templates "$stage/DEBIAN/templates"
     for script in preinst postinst prerm postrm; do write_script "$script" "$stage"; done
 }

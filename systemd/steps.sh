@@ -69,19 +69,21 @@ leave_exim() {
 
 leave_postfix() {
     command -v postconf >/dev/null || return 0
+    still_named postconf -P || return # before anything is changed: main.cf alone can be told
     # its reasons stand above what is left; a program that can't run, or settings that are broken, hold nobody here
-    [ ! -x "$command" ] || $command detach --yes || say "Postfix: that was not undone; what main.cf and master.cf say:"
+    [ ! -x "$command" ] || $command detach --yes || say "Postfix: that was not undone"
+    still_named postconf -n || return
+    rm -rf /var/spool/postfix/oborona
+}
+
+still_named() { # still_named COMMAND...: says what has our name, or an entry as attach writes it
     local left
-    left=$({
-        postconf -n
-        postconf -P
-    } 2>/dev/null | grep -iE 'oborona|_milters *=.*(127\.0\.0\.1:8890|connect_timeout=5s, command_timeout=20s, content_timeout=30s)' || true)
+    left=$("$@" 2>/dev/null | grep -iE 'oborona|_milters *=.*(127\.0\.0\.1:8890|connect_timeout=5s, command_timeout=20s, content_timeout=30s)' || true)
     [ -z "$left" ] || {
         say "Postfix still names Oborona; take this out, postfix reload, and run this again:"
         printf '%s\n' "$left" >&2
         return 1
     }
-    rm -rf /var/spool/postfix/oborona
 }
 
 leave_run() { rm -rf /run/oborona /run/oborona-intake /run/oborona-desk; }

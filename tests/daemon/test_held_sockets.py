@@ -54,7 +54,7 @@ def test_who_connects_between_two_processes_is_served_by_the_next(manager: socke
     sockets.close_and_unlink(first)
     with socket.create_connection(("127.0.0.1", port), 30) as client:
         client.settimeout(30)
-        script = f"exec 3<&{kept}; exec {sys.executable} -c \"$0\" {port}"
+        script = f'exec 3<&{kept}; exec {sys.executable} -c "$0" {port}'
         done = subprocess.Popen(
             ["/bin/bash", "-c", script, _NEXT],
             pass_fds=(kept,),
@@ -65,7 +65,9 @@ def test_who_connects_between_two_processes_is_served_by_the_next(manager: socke
     os.close(kept)
 
 
-def test_what_nobody_takes_is_let_go(manager: socket.socket, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_nobody_takes_is_let_go(
+    manager: socket.socket, monkeypatch: pytest.MonkeyPatch
+) -> None:
     sock = sockets.listen(InetAddress("127.0.0.1", 0))
     monkeypatch.setattr("oborona.daemon.held_sockets.FIRST", sock.detach())
     with HeldSockets({"LISTEN_PID": "7", "LISTEN_FDS": "1", "LISTEN_FDNAMES": "oborona ..1 25"}, 7):

@@ -91,6 +91,7 @@ EVERYONE = {
     "atomic_file",
     "page",
     "plain_text",
+    "extras",
     "dns",
     "domains",
 }

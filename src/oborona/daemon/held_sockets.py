@@ -80,9 +80,7 @@ class HeldSockets:
 
     def take(self, address: InetAddress | UnixAddress) -> socket.socket | None:
         """Return the socket that listened there before us; None = there is none."""
-        return (
-            self._held.pop(_name(address), None) if isinstance(address, InetAddress) else None
-        )
+        return self._held.pop(_name(address), None) if isinstance(address, InetAddress) else None
 
 
 def keep(sock: socket.socket, address: InetAddress | UnixAddress) -> None:
