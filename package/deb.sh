@@ -22,9 +22,14 @@ declare -A extra_needs=([ocr]=tesseract-ocr-eng)
 
 run_deb() {
     umask 022
-    local release work builder stage commit
-    commit=$(git log -1 --format=%ct 2>/dev/null || date +%s)
-    export SOURCE_DATE_EPOCH=$commit PYTHONHASHSEED=0
+    local release work builder stage
+    SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct 2>/dev/null || date +%s)}
+    export SOURCE_DATE_EPOCH PYTHONHASHSEED=0
+    if [ "${RELEASE:-}" ] && [ "$RELEASE" != "$(. /etc/os-release && echo "$VERSION_CODENAME")" ]; then
+        . package/chroot.sh
+        build_elsewhere "$RELEASE"
+        return
+    fi
     release=$(. /etc/os-release && echo "$VERSION_ID")
     version=${VERSION:-$(deb_version)}-1+deb$release
     maintainer="${DEBFULLNAME:-Oborona} <${DEBEMAIL:-packages@oborona.invalid}>"

@@ -4,7 +4,6 @@ earlier commit would give them.
 
 from __future__ import annotations
 
-import os
 import re
 import shutil
 from pathlib import Path
@@ -59,7 +58,7 @@ def bring(machine: Machine, *packages: Path) -> None:
 
 
 def _change(path: Path, pattern: str, new: str) -> None:
-    mode = os.stat(path).st_mode
+    mode = path.stat().st_mode
     text, changes = re.subn(pattern, new, path.read_text(), count=1, flags=re.MULTILINE)
     assert changes, (path, pattern)
     path.write_text(text)

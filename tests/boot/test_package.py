@@ -5,6 +5,7 @@ removal that leaves mail neither unscanned in silence nor waiting, and purge.
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,7 +16,7 @@ from tests.boot.documents import commands
 from tests.boot.machine import Machine
 from tests.boot.mail import delivered, install_postfix, is_filtered, send
 from tests.boot.packages import LATER, bring, build, later
-from tests.boot.steps import eventually, needs_machine
+from tests.boot.steps import eventually, is_gone, needs_machine
 from tests.letters import GTUBE
 
 STATE = "/var/lib/oborona"
@@ -33,6 +34,10 @@ while not os.path.exists("/root/enough"):
     count += 1
     time.sleep(0.3)
 """
+_PRAGMA = (
+    "import sqlite3, sys; "
+    "print(*(sqlite3.connect(sys.argv[1]).execute(sys.argv[2]).fetchone() or ()))"
+)
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(1800), needs_machine]
 
@@ -127,10 +132,40 @@ def test_the_life_of_a_package(packages: Path, bare: Machine) -> None:
     assert send(machine, "gtube-between", GTUBE) == "taken"
     assert "X-Mras" not in delivered(machine, "gtube-between")
 
-    # purge keeps what was learned unless it may go, and then nothing is left
-    machine.run(f"cp -a {STATE} /root/state; chown -R root: /root/state")
+    # a store that a newer one wrote is known by itself, too
+    known = machine.run(f"python3 -c '{_PRAGMA}' {STATE}/journal.db 'PRAGMA user_version'").strip()
+    machine.run(f"python3 -c '{_PRAGMA}' {STATE}/journal.db 'PRAGMA user_version = 999'")
+    said = refused(machine, f"apt-get -qq install -y ./{package.name}")
+    assert f"journal.db (format 999, this one reads up to {known})" in said
+    machine.run(f"python3 -c '{_PRAGMA}' {STATE}/journal.db 'PRAGMA user_version = {known}'")
+
+    # purge keeps what was learned where nobody says that it may go; then nothing is left
     said = machine.run("apt-get -qq purge -y oborona 2>&1")
     assert f"kept: {STATE}" in said
-    assert machine.run("ls -d /etc/oborona || true").startswith("ls: ")
-    said = refused(machine, f"apt-get -qq install -y ./{package.name}")
-    assert "journal.db (format" not in said, "purged: the daemon itself refuses"
+    assert machine.ask("ls /etc/oborona").startswith("ls: cannot access")
+    machine.run("\n".join((install, *attach)))
+    assert "GTUBE" in machine.run(f"oborona explain {reference}"), "it knows what it knew"
+    machine.run(commands("install.md", "Removal")[1])
+    is_gone(machine)
+    assert send(machine, "gtube-afterwards", GTUBE) == "taken"
+
+
+def test_what_setup_put_there_is_taken_over(packages: Path, machine: Machine) -> None:
+    """Settings, state and main.cf stay as they are, and setup keeps off from then on."""
+    reference = is_filtered(machine, "by-setup")
+    machine.run("echo '# mine' >>/etc/oborona/oborona.toml")
+    bring(machine, *packages.glob("*.deb"))
+    assert "taking over from ./setup install" in machine.run(
+        "apt install --yes ./oborona_*.deb ./oborona-ocr_*.deb 2>&1"
+    )
+    assert (
+        machine.run("find /opt /usr/local/bin /etc/systemd/system -name 'oborona*' -type f") == ""
+    )
+    assert machine.run("find /opt /usr/local/bin -name '*oborona*'") == ""
+    assert "/lib/systemd/system/" in machine.run("systemctl show -p FragmentPath oborona")
+    assert "# mine" in machine.run("cat /etc/oborona/oborona.toml")
+    is_filtered(machine, "by-package")
+    assert "GTUBE" in machine.run(f"oborona explain {reference}")
+    assert re.search(r"OK .*text in pictures", machine.ask("oborona doctor"))
+    for what in ("install", "remove", "purge"):
+        assert "as a Debian package" in refused(machine, f"./setup {what}")
