@@ -27,7 +27,7 @@ build_elsewhere() { # build_elsewhere RELEASE
     told "what builds wheels" "$root/wheels.pip/bin/python" -m pip --no-color --disable-pip-version-check download --progress-bar off \
         --no-deps --python-version "$number" --dest "$root/wheels" 'pip>=24' 'setuptools>=77' wheel
     rm -rf "$root/wheels.pip"
-    git ls-files -z --cached --others --exclude-standard -- ':!tests' ':!benchmarks' benchmarks/counter_load |
+    git ls-files -z --cached --others --exclude-standard -- ':!tests' |
         tar -c --null --no-recursion --ignore-failed-read -T - | tar -x --no-same-owner -C "$root/src"
     chroot "$root" env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LANG=C.UTF-8 PIP_NO_INDEX=1 PIP_FIND_LINKS=/wheels \
         SOURCE_DATE_EPOCH="$SOURCE_DATE_EPOCH" VERSION="${VERSION:-$(deb_version)}" EXTRAS="${EXTRAS-ocr login}" LEVEL="${LEVEL:-6}" \

@@ -37,7 +37,7 @@ install_program() {
     mkdir -p $home
     chmod 755 $home
     make_builder "$work/builder"
-    told "making $release" "$python" -m venv --without-pip "$release"
+    told "making $release" "$python" -m venv "$release" # with pip: parts are added by hand (docs/operate/eventlog.md)
     add_libraries "$work/builder" "$release" requirements-ocr.lock
     # what the program had beside them it keeps: without, a daemon whose settings want it would not start
     for extra in ml:catboost eventlog:duckdb; do

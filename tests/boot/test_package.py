@@ -90,7 +90,7 @@ def test_the_life_of_a_package(packages: Path, bare: Machine) -> None:
     bring(machine, later(package))
     said = machine.run(
         "python3 /root/steady.py >/root/steady & sleep 1; "
-        f"apt-get -qq install -y ./later_{package.name}; sleep 3; touch /root/enough; wait; "
+        f"apt install --yes ./later_{package.name}; sleep 3; touch /root/enough; wait; "
         "cat /root/steady"
     )
     answers = [line for line in said.splitlines() if line[:5] == "taken" or line[:3].isdigit()]
