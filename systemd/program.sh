@@ -28,7 +28,7 @@ has_core() { # has_core WHEEL
 
 copy_tree() { # copy_tree FOLDER: what a build needs of this tree
     local folders
-    mapfile -t folders < <(find src/oborona -maxdepth 1 -type l -exec realpath --relative-to=. {} +)
+    mapfile -t folders <<<"$(find src/oborona -maxdepth 1 -type l -exec realpath --relative-to=. {} +)"
     tar -c --exclude=__pycache__ --exclude='*.egg-info' --exclude='*.so' pyproject.toml setup.py README.md LICENSE src "${folders[@]}" | tar -x --no-same-owner -C "$1"
 }
 
