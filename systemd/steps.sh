@@ -74,6 +74,9 @@ leave_postfix() {
     [ ! -x "$command" ] || $command detach --yes || say "Postfix: that was not undone"
     still_named postconf -n || return
     rm -rf /var/spool/postfix/oborona
+    local held
+    held=$(postqueue -p 2>/dev/null | grep -c '^[0-9A-Za-z]*!' || true)
+    [ "${held:-0}" = 0 ] || say "$held messages are on hold in Postfix's queue, and nobody will let them go but you: postsuper -H ID, or postsuper -H ALL"
 }
 
 still_named() { # still_named COMMAND...: says what has our name, or an entry as attach writes it

@@ -61,6 +61,21 @@ def test_a_postfix_that_names_us_keeps_us(tmp_path: Path, says: str, status: int
     assert (says in done.stderr) == bool(status)
 
 
+def test_mail_on_hold_is_named(tmp_path: Path) -> None:
+    """We held it, and nobody will let it go."""
+    put(tmp_path, "postconf", "smtpd_banner = mx")
+    put(
+        tmp_path,
+        "postqueue",
+        "-Queue ID-  --Size-- ---Arrival Time---- -Sender/Recipient------\n"
+        "4cZ1Xy0Qz1!     512 Sat Nov 28 16:00:00  ann@shop.example\n"
+        "4cZ1Xy0Qz2      512 Sat Nov 28 16:00:00  ann@shop.example",
+    )
+    done = step(tmp_path, "rm() { :; }; leave_postfix")
+    assert done.returncode == 0, done.stderr
+    assert done.stderr.startswith("1 messages are on hold")
+
+
 def test_the_way_of_running_that_is_enabled_is_kept(tmp_path: Path) -> None:
     put(tmp_path, "systemctl", "")
     assert step(tmp_path, "chosen_unit").stdout.strip() == "oborona.target"
