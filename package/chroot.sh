@@ -21,8 +21,9 @@ build_elsewhere() { # build_elsewhere RELEASE
     number=$(chroot "$root" /usr/bin/python3 -c 'import sys; print("%d.%d" % sys.version_info[:2])')
     make_builder "$root/wheels.pip"
     for lock in requirements.lock $(printf 'requirements-%s.lock ' ${EXTRAS-ocr login}); do
+        lock_of "$root/wheels.pip" "$number" "$lock" >"$root/wheels.pip/$lock"
         told "what $lock has for Python $number" "$root/wheels.pip/bin/python" -m pip --no-color --disable-pip-version-check download --progress-bar off \
-            --no-deps --python-version "$number" --dest "$root/wheels" --require-hashes -r "$lock"
+            --no-deps --python-version "$number" --dest "$root/wheels" --require-hashes -r "$root/wheels.pip/$lock"
     done
     told "what builds wheels" "$root/wheels.pip/bin/python" -m pip --no-color --disable-pip-version-check download --progress-bar off \
         --no-deps --python-version "$number" --dest "$root/wheels" 'pip>=24' 'setuptools>=77' wheel
@@ -34,4 +35,23 @@ build_elsewhere() { # build_elsewhere RELEASE
         DEBFULLNAME="${DEBFULLNAME:-}" DEBEMAIL="${DEBEMAIL:-}" /src/setup deb
     cp "$root"/src/dist/*.deb dist/
     say "in dist/: $(cd "$root/src/dist" && echo *.deb)"
+}
+
+# pip asks for what this machine's Python would get of a lock, whatever Python it is told to ask for.
+lock_of() { # lock_of BUILDER PYTHON LOCK: what the lock has for that Python
+    "$1/bin/python" - "$2" "$3" <<'END'
+import re, sys
+from pip._vendor.packaging.markers import Marker
+
+number, lock = sys.argv[1:]
+wanted = True
+for line in open(lock):
+    if found := re.match(r"(\S+==\S+) ; (.*?)( \\)?$", line):
+        wanted = Marker(found[2]).evaluate({"python_version": number, "python_full_version": f"{number}.0"})
+        line = f"{found[1]}{found[3] or ''}\n"
+    elif re.match(r"\S", line) and not line.startswith("#"):
+        wanted = True
+    if wanted:
+        print(line, end="")
+END
 }
