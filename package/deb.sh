@@ -18,7 +18,7 @@ declare -A extra_words=(
     [ml]="the final model, and the meaning of texts"
     [eventlog]="logs of events, checked"
 )
-declare -A extra_needs=([ocr]=tesseract-ocr-eng)
+declare -A extra_needs=([ocr]="tesseract-ocr-eng, tesseract-ocr-rus")
 
 run_deb() {
     umask 022
