@@ -175,7 +175,7 @@ fill_documents() { # fill_documents NAME STAGE OVERRIDES
 pack() { # pack NAME STAGE
     local file=dist/$1_${version}_$architecture.deb
     find "$2" -type d -exec chmod 755 {} +
-    find "$2/usr" -type f -not -path "$2$library/bin/*" -exec chmod 644 {} +
+    find "$2/usr" -type f \( -name '*.py' -o -name '*.so*' \) -exec chmod 644 {} +
     find "$2" -exec touch --no-dereference --date="@$SOURCE_DATE_EPOCH" {} +
     (cd "$2" && find . -path ./DEBIAN -prune -o -type f -print0 | sort -z | xargs -0 md5sum | sed 's|  \./|  |') >"$2/DEBIAN/md5sums"
     told "packing $file" dpkg-deb --root-owner-group -Zxz -z"${LEVEL:-6}" --build "$2" "$file"
