@@ -1,6 +1,6 @@
 # The two commands: `make run` and `make test`.  `make` alone lists all.
 .DEFAULT_GOAL := help
-.PHONY: help setup run attach detach demo quality test cover check lint types fmt lock docs bench fuzz abuse
+.PHONY: help setup run deb dist attach detach demo quality test cover check lint types fmt lock docs bench fuzz abuse
 BIN := .venv/bin
 VAR ?= var
 # A port of loopback is reached by every Postfix, in a chroot or not, and needs no permissions.
@@ -104,9 +104,17 @@ fuzz:            ## every fuzz target for its share of MINUTES=60; fails with an
 	@./setup test
 	$(BIN)/python tests/fuzz/nightly.py --minutes $(MINUTES)
 
+deb:             ## packages for the Debian that this runs on, from the locks, into dist/ (CONTRIBUTING.md); EXTRAS="ocr login machines ml eventlog"
+	@./setup deb
+
+dist:            ## source and wheel, into dist/; the wheel is tried in an empty venv, without a network
+	@./setup dist
+
 lock:            ## resolve again what the locks hold (needs uv)
 	uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-header \
 	    --upgrade pyproject.toml -o requirements.lock
+	uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-header \
+	    --extra ocr -c requirements.lock --upgrade pyproject.toml -o requirements-ocr.lock
 	uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-header \
 	    --extra ml -c requirements.lock --upgrade pyproject.toml -o requirements-ml.lock
 	uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-header \
@@ -116,6 +124,7 @@ lock:            ## resolve again what the locks hold (needs uv)
 	uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-header \
 	    --extra machines -c requirements-login.lock --upgrade pyproject.toml -o requirements-machines.lock
 	uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-header \
-	    --extra ml --extra eventlog --extra login --extra machines --group dev -c requirements-ml.lock \
+	    --extra ocr --extra ml --extra eventlog --extra login --extra machines --group dev \
+	    -c requirements-ocr.lock -c requirements-ml.lock \
 	    -c requirements-eventlog.lock -c requirements-login.lock -c requirements-machines.lock \
 	    --upgrade pyproject.toml -o requirements-dev.lock

@@ -36,7 +36,7 @@ def main() -> None:
         steps: list[tuple[str, Callable[[], object]]] = [
             ("Postfix, as Debian installs it", lambda: install_postfix(machine))
         ]
-        lines = commands("install.md", "Install")[0].splitlines()
+        lines = commands("install.md", "From a clone")[0].splitlines()
         steps.extend((line, partial(machine.run, line)) for line in lines)
         steps.append(
             ("a message in, filtered, and one refused", lambda: is_filtered(machine, "first"))

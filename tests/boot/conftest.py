@@ -28,7 +28,7 @@ def installed() -> Iterator[Path]:
                 "as it comes"
             )
             # its last line, the doctor, fails unless mail is filtered
-            print(follow(made, "Install"))
+            print(follow(made, "From a clone"))
             made.leave(disk)
         yield disk
 

@@ -40,7 +40,7 @@ PACKAGES: Final = (
 )
 APART: Final = ("exim4-daemon-light",)  # on a machine of its own: mail servers exclude each other
 ALSO: Final = ("dbus",)  # every installer of Debian puts it on the disk, debootstrap does not
-LOCKS: Final = (ROOT / "requirements.lock", ROOT / "requirements-eventlog.lock")
+LOCKS: Final = (ROOT / "requirements-ocr.lock", ROOT / "requirements-eventlog.lock")
 # what pip asks for to build what comes as source
 BUILD: Final = ("pip>=24", "setuptools>=77", "wheel")
 

@@ -94,6 +94,7 @@ EVERYONE = {
     "atomic_file",
     "page",
     "plain_text",
+    "extras",
     "dns",
     "domains",
 }

@@ -9,6 +9,7 @@ from typing import Final
 
 from oborona.config import Settings
 from oborona.errors import ConfigError
+from oborona.extras import how_to_get
 from oborona.stores.policy_folders import policy_folders
 
 NEEDED: Final = ("deltalake", "duckdb", "ibis", "pyarrow")
@@ -35,7 +36,7 @@ def check_packages() -> None:
     if missing:
         raise ConfigError(
             f"event logs need the extra `eventlog` of the package, of which {', '.join(missing)} "
-            "is missing: pip install 'oborona[eventlog]'"
+            f"is missing: {how_to_get('eventlog')}"
         )
 
 

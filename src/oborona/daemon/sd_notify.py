@@ -12,7 +12,7 @@ import logging
 import os
 import socket
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from oborona.telemetry.log import event
@@ -25,8 +25,15 @@ _SEND_TIMEOUT_S: Final = 1.0  # a manager whose queue is full holds us up no lon
 _log: Final = logging.getLogger(__name__)
 
 
-def notify(*states: str, environ: Mapping[str, str] = os.environ) -> None:
+def notify(
+    *states: str, environ: Mapping[str, str] = os.environ, descriptors: Sequence[int] = ()
+) -> None:
     """Send assignments such as READY=1 or STATUS=text to the service manager, if there is one.
+
+    Args:
+        states: the assignments.
+        environ: of this process.
+        descriptors: open files that go with them.
 
     Source: sd_notify(3).
     """
@@ -37,7 +44,7 @@ def notify(*states: str, environ: Mapping[str, str] = os.environ) -> None:
         with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM | socket.SOCK_CLOEXEC) as manager:
             manager.settimeout(_SEND_TIMEOUT_S)
             manager.connect("\0" + address[1:] if address.startswith("@") else address)
-            manager.send("\n".join(states).encode())
+            socket.send_fds(manager, ["\n".join(states).encode()], list(descriptors))
     except (OSError, ValueError) as error:  # ValueError: a NUL in the path
         event(_log, logging.WARNING, "service manager not reached", socket=address, error=error)
 

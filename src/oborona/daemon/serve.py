@@ -37,6 +37,7 @@ from oborona.daemon.final_trainer.process import final_trainer_main
 from oborona.daemon.flows import process as flows
 from oborona.daemon.hang_detector import PATIENT
 from oborona.daemon.heap import use_one_heap
+from oborona.daemon.held_sockets import HeldSockets, keep
 from oborona.daemon.intake import service as intake
 from oborona.daemon.keeper.run import run_keeper
 from oborona.daemon.listeners import NONE_OPEN, DoorListener, listen_doors, takes_mail
@@ -396,10 +397,13 @@ def _workers(
 ) -> list[ProcessJob]:
     """Open the sockets and return the jobs that share them."""
     settings = loaded.settings
-    doors = listen_doors(settings, partial(_listen, listening=listening))
-    delivery = (
-        _listen(settings.doors.delivery, listening) if settings.doors.delivery.listen else None
-    )
+    with HeldSockets() as held:
+        doors = listen_doors(settings, partial(_listen, listening=listening, held=held))
+        delivery = (
+            _listen(settings.doors.delivery, listening, held)
+            if settings.doors.delivery.listen
+            else None
+        )
     return [
         ProcessJob(
             name=_worker_name(number),
@@ -415,10 +419,13 @@ def _workers(
     ]
 
 
-def _listen(door: ListenSettings, listening: ExitStack) -> socket.socket:
-    sock = sockets.listen(
-        door.address, owner=door.socket_owner, group=door.socket_group, mode=door.mode
-    )
+def _listen(door: ListenSettings, listening: ExitStack, held: HeldSockets) -> socket.socket:
+    sock = held.take(door.address)
+    if sock is None:
+        sock = sockets.listen(
+            door.address, owner=door.socket_owner, group=door.socket_group, mode=door.mode
+        )
+        keep(sock, door.address)
     listening.callback(sockets.close_and_unlink, sock)
     return sock
 

@@ -24,6 +24,7 @@ from oborona.desk.open_call import OpenCall
 from oborona.desk.proxy_login import ProxyDoor, ProxyLogin
 from oborona.desk.site import Site
 from oborona.errors import ConfigError
+from oborona.extras import how_to_get
 from oborona.people.login_book import LoggedIn, LoginRefused
 from oborona.people.mail_link_book import MailLinkBook
 from oborona.people.outside_book import OutsideBook
@@ -118,7 +119,7 @@ class LoginWays:
         if missing:
             raise ConfigError(
                 "console.oidc_issuer needs the extra `login` of the package, of which "
-                f"{', '.join(missing)} is missing: pip install 'oborona[login]'"
+                f"{', '.join(missing)} is missing: {how_to_get('login')}"
             )
         from oborona.desk.provider.provider_login import ProviderBack, ProviderBegin, ProviderLogin
 

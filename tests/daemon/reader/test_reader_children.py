@@ -116,7 +116,9 @@ def test_what_is_missing_is_said(monkeypatch: pytest.MonkeyPatch, tmp_path: Path
     assert set(pool_plans(bare)) == {ReaderTask.LOOK}
     monkeypatch.setattr(desks, "find_spec", lambda _name: None)
     assert missing_requirement(SETTINGS, ReaderTask.LOOK) == "Python packages pillow, zxing-cpp"
-    assert missing_requirement(SETTINGS, ReaderTask.READ) == "Python package tesserocr"
+    assert missing_requirement(SETTINGS, ReaderTask.READ) == (
+        "Python package tesserocr (./setup ocr, or pip install 'oborona[ocr]')"
+    )
     assert pool_plans(SETTINGS) == {}
 
 

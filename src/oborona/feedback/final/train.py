@@ -30,6 +30,7 @@ from numpy.typing import NDArray
 
 from oborona import __version__
 from oborona.errors import OboronaError
+from oborona.extras import how_to_get
 from oborona.policy.models import odds
 from oborona.policy.models.content.calibration import Calibration, fit
 from oborona.policy.models.final.curves import Floats, Labels, quality
@@ -48,8 +49,7 @@ RATE: Final = 0.06
 SEED: Final = 1
 THREADS: Final = 2  # a number of their own: sums in another order would be other sums
 MISSING: Final = (
-    "the final model is trained by CatBoost, which is not installed: ./setup ml, or pip "
-    "install 'oborona[ml]'"
+    f"the final model is trained by CatBoost, which is not installed: {how_to_get('ml')}"
 )
 
 Progress = Callable[[str, int, int], None]
