@@ -18,7 +18,13 @@ import pytest
 
 from oborona import state_files
 from oborona.daemon.site.follower import ReplicaFollower
-from oborona.daemon.site.membership import join_site
+from oborona.daemon.site.membership import (
+    MembershipError,
+    address_hosts,
+    begin_site,
+    join_site,
+    leave_site,
+)
 from oborona.daemon.site.snapshot import take_snapshot
 from oborona.daemon.site.watch import COMMON_KINDS
 from oborona.errors import StoreError, StoreForeign, StoreVersion
@@ -265,3 +271,36 @@ def test_damaged_changes_stop_a_store_and_no_other(tmp_path: Path, postgresql: P
         follower.look(log)
     assert "no list of statements" in follower.stores[state_files.PERSONS].trouble.now
     assert not follower.stores[state_files.PINS].trouble.now
+
+
+def test_who_had_it_open_before_it_became_common_writes_by_the_log(
+    tmp_path: Path, postgresql: Postgresql
+) -> None:
+    state = new_state(tmp_path / "mx1")
+    with persons(state) as before:
+        before.strict("ann@example.test", 0.5)
+        begin_site(state, postgresql.address, "mx1", "1")
+        before.strict("ann@example.test", 0.6)
+        ((number,),) = postgresql.rows(
+            "SELECT number FROM oborona.store WHERE name = 'personal.db'"
+        )
+        assert number == 1
+        link_path(state).unlink()
+        with pytest.raises(StoreError, match="site leave"):
+            before.strict("ann@example.test", 0.7)
+        assert leave_site(state) == ""
+        before.strict("ann@example.test", 0.7)
+    with pytest.raises(MembershipError, match="alone"):
+        leave_site(state)
+
+
+@pytest.mark.parametrize(
+    ("address", "hosts"),
+    [
+        ("postgresql://o@10.0.0.1,db.example:5433/o", ("10.0.0.1", "db.example")),
+        ("host=/run/postgresql dbname=o", ()),
+        ("hostaddr=10.0.0.1 host=db.example", ("db.example", "10.0.0.1")),
+    ],
+)
+def test_where_an_address_leads(address: str, hosts: tuple[str, ...]) -> None:
+    assert address_hosts(address) == hosts

@@ -95,7 +95,7 @@ def test_what_is_said_on_one_is_in_force_on_the_other(
 ) -> None:
     first, second = machines
     assert not decided_by(second, "lunch-at-noon")
-    said(first, "signature", "add", "phrase", "At noon?", "--reason", "lunch-at-noon")
+    said(first, "signature", "add", "At noon?", "--reason", "lunch-at-noon")
     at = time.monotonic()
     eventually(lambda: decided_by(second, "lunch-at-noon"), SLACK_S)
     print(f"in force after {time.monotonic() - at:.2f} s")
