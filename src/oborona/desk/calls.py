@@ -28,6 +28,7 @@ import oborona.desk.asks.antifraud
 import oborona.desk.asks.audit
 import oborona.desk.asks.campaigns
 import oborona.desk.asks.charts
+import oborona.desk.asks.counter_store
 import oborona.desk.asks.counters
 import oborona.desk.asks.doctor
 import oborona.desk.asks.events
