@@ -19,13 +19,9 @@ from typing import Final
 import msgspec
 
 from oborona.desk.acts.models import UnlearnOrder, unlearn_words
-from oborona.desk.asks.campaigns import (
-    MOST_EVENTS,
-    CampaignId,
-    find_campaign,
-    open_cases,
-)
+from oborona.desk.asks.campaigns import MOST_EVENTS, CampaignId, find_campaign
 from oborona.desk.call import ActOrder, CallError, NotAllowedError, NotFoundError, UndoCall, act
+from oborona.desk.campaigns.case_book import open_cases
 from oborona.desk.campaigns.decision_effects import (
     carry_out_decision,
     is_against,
