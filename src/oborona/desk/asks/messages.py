@@ -10,15 +10,14 @@ import msgspec
 from msgspec import Meta
 
 from oborona.desk.call import CallError, ask
+from oborona.desk.messages.found_messages import FoundMessage, rows_of
 from oborona.desk.messages.own_mail import OwnMail, own_mail
 from oborona.desk.messages.reference import MessageExplanation, explain_reference
 from oborona.desk.messages.search import (
-    FoundMessage,
     moved_messages,
     open_search,
     people_named,
     read_query,
-    rows_of,
     within_scope,
 )
 from oborona.desk.messages.story import tell_story

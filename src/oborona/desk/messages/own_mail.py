@@ -12,8 +12,8 @@ import msgspec
 
 from oborona import state_files
 from oborona.desk.call import CallError, NotFoundError
+from oborona.desk.messages.found_messages import FoundMessage, rows_of
 from oborona.desk.messages.reader_words import because
-from oborona.desk.messages.search import FoundMessage, rows_of
 from oborona.desk.site import Site
 from oborona.errors import PolicyError, StoreError
 from oborona.ident import HIGHEST, from_text, to_text
