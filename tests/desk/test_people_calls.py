@@ -16,15 +16,14 @@ from oborona.desk.acts.people import (
     NewPersonOrder,
     PersonOrder,
     RolesOrder,
-    SessionOrder,
     add_person,
     change_roles,
-    end_session,
     forget_person,
     make_link,
     turn_off,
     turn_on,
 )
+from oborona.desk.acts.sessions import SessionOrder, end_session
 from oborona.desk.asks.people import (
     KeyQuestion,
     OwnQuestion,

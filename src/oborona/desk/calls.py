@@ -21,6 +21,7 @@ import oborona.desk.acts.personal
 import oborona.desk.acts.policy
 import oborona.desk.acts.recheck
 import oborona.desk.acts.reputation
+import oborona.desk.acts.sessions
 import oborona.desk.acts.signatures
 import oborona.desk.acts.teach
 import oborona.desk.asks.accounts

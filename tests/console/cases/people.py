@@ -5,7 +5,8 @@ from typing import Any
 import msgspec
 
 from oborona.desk.acts.keys import NewKey, RemovedKey
-from oborona.desk.acts.people import EndedSessions, ForgottenPerson, PersonAnswer, PersonLink
+from oborona.desk.acts.people import ForgottenPerson, PersonAnswer, PersonLink
+from oborona.desk.acts.sessions import EndedSessions
 from oborona.desk.asks.people import KeyList, PeopleList
 from oborona.desk.people.views import KeyView, PersonDetails, PersonView
 from oborona.people.person import PersonState

@@ -1,4 +1,4 @@
-"""Acts on people: who may log in, with what, and whose sessions end."""
+"""Acts on people: who may log in, and with what."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ import time
 
 import msgspec
 
-from oborona.desk.call import ActOrder, NotAllowedError, UndoCall, act
+from oborona.desk.call import ActOrder, UndoCall, act
 from oborona.desk.people.authority import check_gift, check_power
 from oborona.desk.people.views import PersonView, changed_people, person_named, person_view
 from oborona.desk.site import Site
-from oborona.people.caller import Caller, CallWay
+from oborona.people.caller import Caller
 from oborona.people.link_book import LINK_S, PATH, LinkBook
 from oborona.people.person import (
     Person,
@@ -23,7 +23,6 @@ from oborona.people.person import (
     scope_of,
 )
 from oborona.people.rights import Right, Role, rights_of
-from oborona.people.session_book import SessionBook
 from oborona.people.store import PeopleStore, new_person
 
 
@@ -72,16 +71,6 @@ class LinkOrder(PersonOrder, kw_only=True):
     without_step: bool = False
 
 
-class SessionOrder(PersonOrder, kw_only=True):
-    """Which sessions end.
-
-    Args:
-        session: its name in the list; empty = all.
-    """
-
-    session: str = ""
-
-
 class PersonAnswer(msgspec.Struct, frozen=True, kw_only=True):
     """A person as they are now.
 
@@ -110,12 +99,6 @@ class ForgottenPerson(msgspec.Struct, frozen=True, kw_only=True):
     """Who was forgotten."""
 
     name: str
-
-
-class EndedSessions(msgspec.Struct, frozen=True, kw_only=True):
-    """How many sessions were ended."""
-
-    ended: int
 
 
 @act("people.add", Right.PEOPLE, about=("name",), tells_secret=True)
@@ -223,28 +206,6 @@ def forget_person(site: Site, caller: Caller, asked: PersonOrder) -> ForgottenPe
         check_power(caller, person)
         store.forget(person)
     return ForgottenPerson(name=person.name)
-
-
-@act("people.end_session", Right.PEOPLE, Right.AUDIT_OWN, scoped=True, about=("name", "session"))
-def end_session(site: Site, caller: Caller, asked: SessionOrder) -> EndedSessions:
-    """End one session of a person, or all; everybody their own.
-
-    Raises:
-        NotAllowedError: it is another's, and the caller may not.
-        PeopleError: there is no such session.
-    """
-    with changed_people(site, asked) as store:
-        own = caller.way is CallWay.PAGE and asked.name == caller.name
-        if not own and not (caller.may(Right.PEOPLE) and caller.scope.whole):
-            raise NotAllowedError("that is another's session")
-        person = person_named(store, asked.name)
-        if not own:
-            check_power(caller, person)
-        sessions = SessionBook(store, step_required=False)
-        if not asked.session:
-            return EndedSessions(ended=sessions.end_all(person))
-        sessions.end_named(person, asked.session)
-    return EndedSessions(ended=1)
 
 
 def _set_state(site: Site, caller: Caller, asked: PersonOrder, state: PersonState) -> PersonAnswer:
