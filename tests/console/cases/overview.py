@@ -2,14 +2,7 @@
 
 from msgspec import to_builtins
 
-from oborona.desk.asks.overview import (
-    ContestedCampaign,
-    HourlyEvents,
-    NeededPerson,
-    Overview,
-    RuleHitChange,
-    VerdictBars,
-)
+from oborona.desk.asks.overview import HourlyEvents, Overview, RuleHitChange, VerdictBars
 from oborona.desk.asks.status import (
     PolicyPart,
     ProcessPart,
@@ -17,6 +10,7 @@ from oborona.desk.asks.status import (
     SupervisedPart,
     UnwellPart,
 )
+from oborona.desk.overview.needs import ContestedCampaign, NeededPerson
 from oborona.people.rights import Role
 from oborona.telemetry.alert import CampaignSighting
 from tests.console.page_case import PageCase

@@ -1,4 +1,4 @@
-"""Messages that a search found, as rows: with what people said of them, and where they were moved."""
+"""Messages that a search found, as rows: with what people said of them, and their moves."""
 
 from __future__ import annotations
 
