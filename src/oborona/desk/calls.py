@@ -18,6 +18,8 @@ import oborona.desk.acts.own_lists
 import oborona.desk.acts.own_words
 import oborona.desk.acts.people
 import oborona.desk.acts.personal
+import oborona.desk.acts.personal_import
+import oborona.desk.acts.personal_removal
 import oborona.desk.acts.policy
 import oborona.desk.acts.recheck
 import oborona.desk.acts.reputation
