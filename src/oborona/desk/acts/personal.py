@@ -31,7 +31,7 @@ from oborona.reputation.personal import (
 )
 
 MOST_VALUES: Final = 1000  # in one call
-_Values = Annotated[list[str], Meta(max_length=MOST_VALUES)]
+EntryValues = Annotated[list[str], Meta(max_length=MOST_VALUES)]
 
 
 class DenyOrder(ActOrder, kw_only=True, forbid_unknown_fields=True):
@@ -46,7 +46,7 @@ class DenyOrder(ActOrder, kw_only=True, forbid_unknown_fields=True):
     """
 
     person: str
-    what: _Values
+    what: EntryValues
     kind: PersonalEntryKind = PersonalEntryKind.ADDRESS
     expires: float = 0.0
     note: str = ""

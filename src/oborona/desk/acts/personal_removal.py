@@ -7,7 +7,7 @@ import time
 import msgspec
 
 from oborona.desk.act_report import ActReport
-from oborona.desk.acts.personal import _Values
+from oborona.desk.acts.personal import EntryValues
 from oborona.desk.asks.personal import ShownEntry, shown_entry
 from oborona.desk.call import ActOrder, act
 from oborona.desk.persons.store import open_persons, person_within
@@ -36,7 +36,7 @@ class RemoveOrder(ActOrder, kw_only=True, forbid_unknown_fields=True):
     """
 
     person: str
-    what: _Values = msgspec.field(default_factory=list)
+    what: EntryValues = msgspec.field(default_factory=list)
     kind: PersonalEntryKind | None = None
     contacts: bool = True
     everything: bool = False
