@@ -12,7 +12,7 @@ from oborona.errors import StoreError
 from oborona.feedback.events.log import EventLog
 from oborona.ident import from_text
 from oborona.journal.refusal import Told
-from oborona.journal.search import SearchHit
+from oborona.journal.search_hit import SearchHit
 from oborona.people.caller import Scope
 from oborona.recheck.moves import MoveStore
 from oborona.types import Action, RuleHit, Stage

@@ -20,7 +20,8 @@ from oborona.ident import HIGHEST, from_text, to_text
 from oborona.journal.entry import CopyDelivery
 from oborona.journal.queries import JournalReader
 from oborona.journal.query import JournalQuery, QueryField, QueryTerm, parse_id
-from oborona.journal.search import JournalSearch, SearchHit
+from oborona.journal.search import JournalSearch
+from oborona.journal.search_hit import SearchHit
 from oborona.people.caller import Scope
 from oborona.policy.load import Policy
 from oborona.recheck.moves import MoveState, MoveStore

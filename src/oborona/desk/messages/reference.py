@@ -21,7 +21,7 @@ from oborona.desk.site import Site
 from oborona.ident import from_text, to_text
 from oborona.journal.query import BadQuery, JournalQuery, QueryField, QueryTerm
 from oborona.journal.refusal import RecordedRefusal
-from oborona.journal.search import SearchHit
+from oborona.journal.search_hit import SearchHit
 from oborona.people.caller import Scope
 
 CANDIDATES: Final = 20  # messages, where several answer

@@ -12,14 +12,8 @@ from oborona.desk.site import Site
 from oborona.telemetry import status
 
 _SERVES: Final = "oborona_process_serves"
-
-
 _STARTS: Final = "oborona_process_starts"
-
-
 _DEATHS: Final = "oborona_process_deaths"
-
-
 _HUNG: Final = "oborona_process_hung"
 
 
