@@ -12,8 +12,8 @@ from oborona.accounts.import_lines import LINE_OCTETS
 from oborona.accounts.registration_import import import_accounts
 from oborona.cli.account.store import open_accounts
 from oborona.cli.context import CliContext, pass_cli_context
-from oborona.cli.invoking_user import invoking_user
 from oborona.cli.output import echo, echo_json
+from oborona.cli.terminal_person import terminal_person
 
 TOLD: Final = 20  # wrong lines that are named
 
@@ -37,7 +37,7 @@ def import_(context: CliContext, file: IO[bytes], as_json: bool) -> None:
         if told <= TOLD:
             click.echo(f"oborona: line {number}: {text}", err=True)
 
-    tests, by = context.policy().account_tests, invoking_user()
+    tests, by = context.policy().account_tests, terminal_person().name
     with open_accounts(context, make=True) as store:
         figures = import_accounts(store, _lines(file), tests, by=by, now=time.time(), fault=fault)
     imported, new, wrong = figures.imported, figures.new, figures.wrong

@@ -14,9 +14,9 @@ import msgspec
 from oborona.cli.context import CliContext, pass_cli_context
 from oborona.cli.duration import DurationParam, shown_time
 from oborona.cli.eventlog.logs import named_hashes, open_log_store, policy_rules, schema_of
-from oborona.cli.invoking_user import invoking_user
 from oborona.cli.output import echo, echo_json
 from oborona.cli.terminal import plain
+from oborona.cli.terminal_person import terminal_person
 from oborona.daemon.event_logs import check_packages
 from oborona.errors import ConfigError
 from oborona.toml import did_you_mean
@@ -99,7 +99,7 @@ def suppress(
             rule=rule or EVERY,
             since=now - since,
             until=now + until,
-            who=invoking_user(),
+            who=terminal_person().name,
             why=because,
             asked=now,
         )
@@ -123,7 +123,7 @@ def unsuppress(context: CliContext, log: str, person: Sequence[str], rule: str |
     from oborona.eventlog.suppression.book import SuppressionBook  # noqa: PLC0415 - see above
 
     schema_of(context, log)
-    now, who = time.time(), invoking_user()
+    now, who = time.time(), terminal_person().name
     with open_log_store(context) as store:
         book = SuppressionBook(store, log)
         ended = sum(
