@@ -101,7 +101,7 @@ def _opened(
 ) -> Iterator[tuple[LogBackfill, Any]]:
     from oborona.eventlog.daily.backfill import LogBackfill  # noqa: PLC0415 - see `schema_of`
     from oborona.eventlog.folder import LogFolder  # noqa: PLC0415
-    from oborona.eventlog.logs import model_path  # noqa: PLC0415
+    from oborona.eventlog.known_logs import model_path  # noqa: PLC0415
     from oborona.eventlog.persons.person_scores import PersonScores  # noqa: PLC0415
 
     schema = schema_of(context, log)
@@ -133,7 +133,7 @@ def _opened(
 
 def _remove(context: CliContext, log: str, name: str) -> None:
     from oborona.eventlog.folder import LogFolder  # noqa: PLC0415 - see `schema_of`
-    from oborona.eventlog.logs import root_folder  # noqa: PLC0415
+    from oborona.eventlog.known_logs import root_folder  # noqa: PLC0415
 
     with as_owner_of(context.state):  # what of its folders is missing is made
         folder = LogFolder(root_folder(context.loaded.settings, context.state), log)

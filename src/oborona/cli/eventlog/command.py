@@ -96,7 +96,7 @@ def status(context: CliContext, as_json: bool) -> None:
 def _logs(context: CliContext) -> Iterator[dict[str, Any]]:
     """Yield what is known of each log."""
     from oborona.eventlog.daily.book import DayPassBook  # noqa: PLC0415
-    from oborona.eventlog.logs import schemas  # noqa: PLC0415
+    from oborona.eventlog.known_logs import schemas  # noqa: PLC0415
 
     since = time.time() - DAY_S
     with open_log_store(context) as store:

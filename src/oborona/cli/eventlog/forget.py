@@ -37,7 +37,7 @@ def forget(context: CliContext, person: tuple[str, ...], only: str | None, as_js
     from oborona.eventlog.erasure.book import ErasureBook  # noqa: PLC0415 - the engine takes a second to load
     from oborona.eventlog.erasure.persons import scrub_reasons  # noqa: PLC0415
     from oborona.eventlog.folder import LogFolder  # noqa: PLC0415
-    from oborona.eventlog.logs import root_folder, schemas  # noqa: PLC0415
+    from oborona.eventlog.known_logs import root_folder, schemas  # noqa: PLC0415
     from oborona.eventlog.schema import OWN_NAMES  # noqa: PLC0415
 
     settings, state = context.loaded.settings, context.state

@@ -41,7 +41,7 @@ def schema_of(context: CliContext, log: str) -> LogSchema:
     Raises:
         ConfigError: there is none of the name.
     """
-    from oborona.eventlog.logs import schemas  # noqa: PLC0415 - the engine takes a second to load
+    from oborona.eventlog.known_logs import schemas  # noqa: PLC0415 - the engine takes a second to load
 
     known = schemas(context.loaded.settings)
     for schema in known:
@@ -58,7 +58,7 @@ def policy_rules(context: Site) -> PolicyRules:
         ConfigError: a log is not declared as it must be.
         PolicyError: the policy can't be used, or the engine can't calculate its rules.
     """
-    from oborona.eventlog.logs import schemas  # noqa: PLC0415 - see `schema_of`
+    from oborona.eventlog.known_logs import schemas  # noqa: PLC0415 - see `schema_of`
     from oborona.eventlog.policy_rules import PolicyRules  # noqa: PLC0415
 
     settings = context.loaded.settings
@@ -83,7 +83,7 @@ def open_log_tables(context: CliContext) -> Iterator[EventLogReading]:
         open_engine,
         work_folder,
     )
-    from oborona.eventlog.logs import root_folder  # noqa: PLC0415
+    from oborona.eventlog.known_logs import root_folder  # noqa: PLC0415
 
     settings = context.loaded.settings
     root = root_folder(settings, context.state)
@@ -105,7 +105,7 @@ def person_hashes(context: CliContext, log: str, parts: Sequence[str]) -> list[i
     """
     from oborona.eventlog.erasure.persons import persons_of  # noqa: PLC0415 - see `schema_of`
     from oborona.eventlog.keys import EventHasher  # noqa: PLC0415
-    from oborona.eventlog.logs import OWN  # noqa: PLC0415
+    from oborona.eventlog.known_logs import OWN  # noqa: PLC0415
 
     own = next((one for one, _ in OWN if one.schema.name == log), None)
     return sorted(persons_of(parts, own, EventHasher(secret.load(context.state).eventlog)))

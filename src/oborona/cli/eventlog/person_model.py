@@ -35,7 +35,7 @@ def person_model() -> None:
 @pass_cli_context
 def status(context: CliContext, log: str, as_json: bool) -> None:
     """Show the model of a LOG: when it was trained, and how it judged days that came later."""
-    from oborona.eventlog.logs import model_path  # noqa: PLC0415 - see `eventlog run`
+    from oborona.eventlog.known_logs import model_path  # noqa: PLC0415 - see `eventlog run`
 
     path = model_path(context.state, log)
     found = _read(context, log, path)
@@ -65,7 +65,7 @@ def status(context: CliContext, log: str, as_json: bool) -> None:
 @pass_cli_context
 def install(context: CliContext, log: str, file: Path) -> None:
     """Put a trained model in force for a LOG: from the next pass over a day on."""
-    from oborona.eventlog.logs import model_path  # noqa: PLC0415 - see `eventlog run`
+    from oborona.eventlog.known_logs import model_path  # noqa: PLC0415 - see `eventlog run`
 
     found = _read(context, log, file)
     if found is None:
@@ -82,7 +82,7 @@ def install(context: CliContext, log: str, file: Path) -> None:
 @pass_cli_context
 def remove(context: CliContext, log: str) -> None:
     """Take the model of a LOG away: what it said last is heeded for a week."""
-    from oborona.eventlog.logs import model_path  # noqa: PLC0415 - see `eventlog run`
+    from oborona.eventlog.known_logs import model_path  # noqa: PLC0415 - see `eventlog run`
 
     path = model_path(context.state, schema_of(context, log).name)
     if not path.exists():

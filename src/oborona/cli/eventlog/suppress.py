@@ -158,8 +158,11 @@ def _check_rule(context: CliContext, schema: LogSchema, rule: str) -> None:
         ConfigError: it says nothing of a person, or there is none of the name.
         PolicyError: the policy can't be used.
     """
-    from oborona.eventlog.daily.verdict import FRAUD_PERSON  # noqa: PLC0415 - see `suppress`
-    from oborona.eventlog.transform.check import ABNORMAL, DUPLICATE  # noqa: PLC0415
+    from oborona.eventlog.rule_names import (  # noqa: PLC0415
+        ABNORMAL,
+        DUPLICATE,
+        FRAUD_PERSON,
+    )
 
     if rule == DUPLICATE:
         raise ConfigError(f"{DUPLICATE} says nothing of a person, and is not suppressed")
