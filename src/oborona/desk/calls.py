@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import oborona.desk.acts.account_import
 import oborona.desk.acts.accounts
+import oborona.desk.acts.addresses
 import oborona.desk.acts.alarm
 import oborona.desk.acts.campaigns
 import oborona.desk.acts.cases
 import oborona.desk.acts.counters
+import oborona.desk.acts.event_log_persons
+import oborona.desk.acts.event_logs
 import oborona.desk.acts.events
+import oborona.desk.acts.export
+import oborona.desk.acts.incident_report
 import oborona.desk.acts.incidents
 import oborona.desk.acts.keys
 import oborona.desk.acts.lists
+import oborona.desk.acts.model_base
 import oborona.desk.acts.models
 import oborona.desk.acts.outgoing
 import oborona.desk.acts.own_digest
@@ -24,9 +31,11 @@ import oborona.desk.acts.policy
 import oborona.desk.acts.recheck
 import oborona.desk.acts.reputation
 import oborona.desk.acts.sessions
+import oborona.desk.acts.set_apart
 import oborona.desk.acts.signatures
 import oborona.desk.acts.teach
 import oborona.desk.asks.accounts
+import oborona.desk.asks.addresses
 import oborona.desk.asks.antifraud
 import oborona.desk.asks.audit
 import oborona.desk.asks.campaigns
@@ -34,11 +43,16 @@ import oborona.desk.asks.charts
 import oborona.desk.asks.counter_store
 import oborona.desk.asks.counters
 import oborona.desk.asks.doctor
+import oborona.desk.asks.event_log_persons
+import oborona.desk.asks.event_logs
 import oborona.desk.asks.events
 import oborona.desk.asks.flows
 import oborona.desk.asks.incidents
+import oborona.desk.asks.limits
 import oborona.desk.asks.lists
 import oborona.desk.asks.messages
+import oborona.desk.asks.metrics
+import oborona.desk.asks.model_weights
 import oborona.desk.asks.models
 import oborona.desk.asks.outgoing
 import oborona.desk.asks.overview
@@ -48,6 +62,8 @@ import oborona.desk.asks.policy
 import oborona.desk.asks.readers
 import oborona.desk.asks.recheck
 import oborona.desk.asks.reputation
+import oborona.desk.asks.set_apart
+import oborona.desk.asks.signature_export
 import oborona.desk.asks.signatures
 import oborona.desk.asks.status
 import oborona.desk.asks.uploads

@@ -6,16 +6,14 @@ from pathlib import Path
 from typing import Any
 
 import click
-import msgspec
 
 from oborona.cli.context import CliContext, pass_cli_context
 from oborona.cli.output import echo
 from oborona.cli.terminal_person import terminal_caller
 from oborona.desk.acts.signatures import SignatureImportOrder, import_signatures
-from oborona.desk.signatures.store import open_signatures
+from oborona.desk.asks.signature_export import SignatureExportQuestion, export_signatures
 from oborona.desk.signatures.text_lines import MAX_FILE
 from oborona.policy.signatures import SignatureFlag, SignatureKind
-from oborona.stores.signatures.rows import SignatureState
 
 
 @click.command(name="import")
@@ -68,16 +66,13 @@ def import_(context: CliContext, /, file: Any, skip_broken: bool, **given: str) 
 @pass_cli_context
 def export(context: CliContext, file: Path) -> None:
     """Write all active signatures of the store, one JSON object a line, as `import` takes them."""
-    with open_signatures(context) as store:
-        lines = [
-            msgspec.json.encode(record.signature) for record in store.all(SignatureState.ACTIVE)
-        ]
+    found = export_signatures(context, terminal_caller(), SignatureExportQuestion())
     if str(file) == "-":
-        for line in lines:
+        for line in found.content.splitlines():
             echo(line)
         return
     try:
-        file.write_bytes(b"".join(line + b"\n" for line in lines))
+        file.write_bytes(found.content)
     except OSError as error:
         raise click.FileError(str(file), error.strerror) from error
-    echo(f"{len(lines)} signatures in {file}")
+    echo(f"{found.signatures} signatures in {file}")
