@@ -11,8 +11,8 @@ import msgspec
 from oborona.cli.context import CliContext, pass_cli_context
 from oborona.cli.output import echo, echo_json
 from oborona.cli.terminal_person import terminal_caller
-from oborona.desk.acts.set_apart import SetApartOrder, remove_set_apart
-from oborona.desk.asks.set_apart import SetApartMessage, SetApartQuestion, list_set_apart
+from oborona.desk.acts.set_apart_messages import SetApartOrder, remove_set_apart
+from oborona.desk.asks.set_apart_messages import SetApartMessage, SetApartQuestion, list_set_apart
 from oborona.desk.call import NotFoundError
 from oborona.telemetry.log import logfmt
 

@@ -31,7 +31,7 @@ import oborona.desk.acts.policy
 import oborona.desk.acts.recheck
 import oborona.desk.acts.reputation
 import oborona.desk.acts.sessions
-import oborona.desk.acts.set_apart
+import oborona.desk.acts.set_apart_messages
 import oborona.desk.acts.signatures
 import oborona.desk.acts.teach
 import oborona.desk.asks.accounts
@@ -62,7 +62,7 @@ import oborona.desk.asks.policy
 import oborona.desk.asks.readers
 import oborona.desk.asks.recheck
 import oborona.desk.asks.reputation
-import oborona.desk.asks.set_apart
+import oborona.desk.asks.set_apart_messages
 import oborona.desk.asks.signature_export
 import oborona.desk.asks.signatures
 import oborona.desk.asks.status

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import msgspec
 
-from oborona.desk.asks.set_apart import SetApartMessage, SetApartQuestion, list_set_apart
+from oborona.desk.asks.set_apart_messages import SetApartMessage, SetApartQuestion, list_set_apart
 from oborona.desk.call import ActOrder, NotFoundError, act
 from oborona.desk.site import Site
 from oborona.people.caller import Caller
