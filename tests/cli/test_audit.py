@@ -78,6 +78,7 @@ def test_whom_the_kernel_saw_is_believed_before_the_environment(
     monkeypatch.setenv("SUDO_USER", "eve x\udcff")
     login.write_text("0")
     assert terminal_person.terminal_person().name == "root"
+    assert terminal_person.terminal_caller().name == "root", "stores name whom the log names"
     for unset in ("4294967295", "", "not a number"):
         login.write_text(unset)
         person = terminal_person.terminal_person()

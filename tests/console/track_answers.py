@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from oborona.desk.asks.messages import MessageList
-from oborona.desk.messages.search import FoundMessage, FoundMove, FoundReport
+from oborona.desk.messages.found_messages import FoundMessage, FoundMove, FoundReport
 from oborona.ident import first_id_at, to_text
 from oborona.journal.refusal import Told
 from oborona.types import Action, RuleHit, Stage

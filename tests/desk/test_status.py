@@ -6,7 +6,8 @@ import time
 from pathlib import Path
 
 from oborona import state_files
-from oborona.desk.asks.status import ProcessPart, StatusAnswer, StatusQuestion, read_status
+from oborona.desk.asks.status import StatusAnswer, StatusQuestion, read_status
+from oborona.desk.processes.parts import ProcessPart
 from oborona.metrics import MetricsSnapshot
 from oborona.telemetry import status
 from tests.desk.desk_site import CALLER, DeskSite

@@ -14,9 +14,9 @@ import pytest
 from oborona.errors import StoreError
 from oborona.eventlog.batch.threshold_book import EventThreshold, ThresholdBook
 from oborona.eventlog.daily.backfill import LogBackfill
-from oborona.eventlog.daily.verdict import FRAUD_PERSON
 from oborona.eventlog.erasure.book import ErasureBook
 from oborona.eventlog.policy_rules import EventRules, PolicyRules
+from oborona.eventlog.rule_names import FRAUD_PERSON
 from oborona.eventlog.rules.compare import ComparedRule
 from oborona.eventlog.slots import SLOT_S, slot_name, slot_start
 from oborona.eventlog.tables.parquet import read_table

@@ -20,7 +20,8 @@ from oborona.eventlog.policy_rules import EventRules
 from oborona.eventlog.slots import slot_name
 from oborona.eventlog.tables.arrow_schema import arrow_schema
 from oborona.eventlog.tables.checksum import checksum
-from oborona.eventlog.tables.parquet import TableMismatch, read_table, write_table
+from oborona.eventlog.tables.parquet import read_table, write_table
+from oborona.eventlog.tables.table_file import TableMismatch
 from oborona.eventlog.transform.check import fired_rules
 from tests.eventlog.oracle import BruteForceOracle
 from tests.eventlog.worlds import (

@@ -17,15 +17,17 @@ from oborona.eventlog.batch.threshold_book import EventThreshold, ThresholdBook
 from oborona.eventlog.daily.book import DayPassBook
 from oborona.eventlog.daily.day_pass import MOST_TRIES, REST_S, DayPass
 from oborona.eventlog.daily.judged_day import JudgedDay
-from oborona.eventlog.daily.verdict import FRAUD_PERSON, is_caught
+from oborona.eventlog.daily.verdict import is_caught
 from oborona.eventlog.log_metrics import PERSONS, REVISED
 from oborona.eventlog.periods import DAY
 from oborona.eventlog.persons.person_scores import PersonScores
 from oborona.eventlog.policy_rules import EventRules, PolicyRules
+from oborona.eventlog.rule_names import FRAUD_PERSON
 from oborona.eventlog.schema import FraudLine
 from oborona.eventlog.slots import DAY_S, SLOT_S, slot_name
 from oborona.eventlog.tables.delta import REVISION, DeliveredTable
-from oborona.eventlog.tables.parquet import TableMismatch, read_table
+from oborona.eventlog.tables.parquet import read_table
+from oborona.eventlog.tables.table_file import TableMismatch
 from oborona.eventlog.thresholds import LATE_S
 from oborona.policy.folders import PolicyFolders
 from tests.eventlog.test_merger import Killed, MergedLog

@@ -18,7 +18,8 @@ from oborona.eventlog.export.feedback import FeedbackLog
 from oborona.eventlog.export.messages import MessageLog
 from oborona.eventlog.periods import PERIODS
 from oborona.eventlog.slots import DAY_S, slot_name
-from oborona.eventlog.tables.parquet import TableMismatch, read_table, write_table
+from oborona.eventlog.tables.parquet import read_table, write_table
+from oborona.eventlog.tables.table_file import TableMismatch
 from tests.eventlog.erasing_program import eraser, state
 from tests.eventlog.test_merger import MergedLog
 from tests.eventlog.worlds import HASHER, SLOT_S, START, made_rows, opened_log

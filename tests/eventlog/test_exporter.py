@@ -21,7 +21,7 @@ from oborona.eventlog.export.moves import MoveLog
 from oborona.eventlog.export.own_log import OwnLog
 from oborona.eventlog.export.refusals import RefusalLog
 from oborona.eventlog.folder import LogFolder
-from oborona.eventlog.logs import OWN
+from oborona.eventlog.known_logs import OWN
 from oborona.eventlog.schema import OWN_NAMES
 from oborona.eventlog.slots import SLOT_S, slot_name
 from oborona.eventlog.tables.arrow_schema import arrow_schema

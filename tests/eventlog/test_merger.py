@@ -17,7 +17,8 @@ from oborona.eventlog.merge.retention import LogRetention
 from oborona.eventlog.periods import PERIODS, UNKNOWN, Period
 from oborona.eventlog.slots import DAY_S, delivered_at, slot_name
 from oborona.eventlog.tables.delta import DeliveredTable
-from oborona.eventlog.tables.parquet import TableMismatch, read_table
+from oborona.eventlog.tables.parquet import read_table
+from oborona.eventlog.tables.table_file import TableMismatch
 from tests.eventlog.worlds import SLOT_S, START, CheckedLog, made_rows, opened_log
 
 Rows = Mapping[str, Sequence[Mapping[str, Any]]]

@@ -15,9 +15,9 @@ from oborona.errors import ConfigError
 from oborona.eventlog.batch import schema as store_schema
 from oborona.eventlog.batch.store import LogStore
 from oborona.eventlog.daily.backfill import LogBackfill
-from oborona.eventlog.daily.verdict import FRAUD_PERSON
 from oborona.eventlog.erasure.book import ErasureBook
 from oborona.eventlog.policy_rules import PolicyRules
+from oborona.eventlog.rule_names import FRAUD_PERSON
 from oborona.eventlog.slots import DAY_S, SLOT_S, delivered_at, slot_name
 from oborona.eventlog.suppression import book
 from oborona.eventlog.suppression.book import RuleSuppression, SuppressionBook

@@ -9,7 +9,7 @@ from statistics import median
 
 import pytest
 
-from oborona.cli.eventlog.thresholds import _row
+from oborona.desk.asks.event_logs import event_threshold
 from oborona.eventlog.batch.threshold_book import EventThreshold, ThresholdBook
 from oborona.eventlog.slots import DAY_S, SLOT_S, slot_name
 from oborona.eventlog.thresholds import LATE_S, ThresholdRenewal, renewed_threshold
@@ -112,10 +112,10 @@ def test_days_are_shown_and_a_leap_is_marked() -> None:
         EventThreshold(date=f"2025-11-{20 + day}", event="show", threshold=line, people=30, most=9)
         for day, line in enumerate((60.0, 61.0, 60.0, 190.0))
     ]
-    row = _row("show", days, {"": 300.0, "show": 60.0})
-    assert (row["threshold"], row["leapt"], row["days"]) == (190.0, True, [60.0, 61.0, 60.0, 190.0])
-    assert not _row("show", days[:3], {"": 300.0, "show": 60.0})["leapt"]
-    assert _row("click", [], {"": 300.0})["threshold"] == 300.0
+    row = event_threshold("show", days, {"": 300.0, "show": 60.0})
+    assert (row.threshold, row.leapt, row.days) == (190.0, True, (60.0, 61.0, 60.0, 190.0))
+    assert not event_threshold("show", days[:3], {"": 300.0, "show": 60.0}).leapt
+    assert event_threshold("click", [], {"": 300.0}).threshold == 300.0
 
 
 def test_few_persons_change_nothing(tmp_path: Path) -> None:

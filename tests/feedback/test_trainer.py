@@ -241,11 +241,8 @@ def test_a_base_is_learned_on_top_of(tmp_path: Path) -> None:
     there = learned(tmp_path / "there", mixed(40))
     here = tmp_path / "here"
     here.mkdir()
-    snapshots.write(
-        here / state_files.WEIGHTS_BASE,
-        WeightsFile(tmp_path / "there" / state_files.WEIGHTS).image(),
-        b"",
-    )
+    image = WeightsFile(tmp_path / "there" / state_files.WEIGHTS).image()
+    snapshots.write(here / state_files.WEIGHTS_BASE, snapshots.packed(image, b""))
     one = learned(here, mixed(6, first=40))
     assert (one.header.base_spam, one.header.base_ham, one.header.spam, one.header.ham) == (
         20,

@@ -103,7 +103,7 @@ def test_there_is_none(tmp_path: Path) -> None:
 
 def test_a_snapshot_is_read_as_it_was_written(path: Path, tmp_path: Path) -> None:
     image = WeightsFile(path).image()
-    snapshots.write(tmp_path / "s" / "1", image, b"more")
+    snapshots.write(tmp_path / "s" / "1", snapshots.packed(image, b"more"))
     found = snapshots.read(tmp_path / "s" / "1")
     assert (found.header, found.weights, found.more) == (HEADER, image[HEADER_BYTES:], b"more")
 

@@ -21,7 +21,8 @@ from oborona.journal.journal import BATCH_ROWS, JournalWriter
 from oborona.journal.queries import JournalReader
 from oborona.journal.query import parse_query
 from oborona.journal.refusal import COLLAPSE_S, REFERENCES
-from oborona.journal.search import FIRST_ROWS, JournalSearch, SearchHit
+from oborona.journal.search import FIRST_ROWS, JournalSearch
+from oborona.journal.search_hit import SearchHit
 from oborona.types import Action
 from tests.journal.entries import NOON, make_entry
 from tests.journal.refusals import make_refusal

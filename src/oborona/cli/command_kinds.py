@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 class Ask(NamedTuple):
     """A command that only reads."""
 
-    calls: tuple[str, ...] = ()  # asks of the desk that tell the same
+    calls: tuple[str, ...]  # asks of the desk that tell the same
 
 
 class ActCommand(NamedTuple):
@@ -22,10 +22,11 @@ class ActCommand(NamedTuple):
     about: tuple[str, ...] = ()  # parameters that say what it is about
     when: str = ""  # the parameter with which it is an act, and else an ask; empty = it always is
     other: tuple[str, str] = ("", "")  # a parameter with which it is another act, and which
+    alone: str = ""  # why no call of the desk does it: it is done at the terminal alone
 
 
 class Exempt(NamedTuple):
-    """A command that is neither."""
+    """A command that no call of the desk does, and that has no rows in the audit log."""
 
     why: str
 
@@ -33,6 +34,13 @@ class Exempt(NamedTuple):
 _PROCESS: Final = Exempt("a process that runs until it is stopped: its log tells what it does")
 _BY_UNIT: Final = Exempt("units run it: it does what earlier acts ask for, which have rows")
 _OWN_FILES: Final = Exempt("it writes the files that it is told to, and nothing of the site")
+_QUEUE: Final = "only root may touch the mail server's queue, and the desk starts no programs"
+_MAIN_CF: Final = "it changes the mail server's own files, which are root's, and reloads it"
+_STOPPED: Final = "the daemon of this machine has to be stopped, and the desk with it"
+_COMPUTES: Final = (
+    "it loads the packages of event logs (150 MiB), which the desk does without, and computes or "
+    "checks with them"
+)
 
 KINDS: Final[dict[str, Ask | ActCommand | Exempt]] = {
     "serve": _PROCESS,
@@ -52,8 +60,11 @@ KINDS: Final[dict[str, Ask | ActCommand | Exempt]] = {
     "policy diff": Ask(("policy.diff",)),
     "policy history": Ask(("policy.history",)),
     "chart": Ask(("charts.read", "charts.series")),
-    "policy limits": Ask(),
-    "policy migrate": ActCommand("policy.migrate"),
+    "policy limits": Ask(("policy.limits",)),
+    "policy migrate": ActCommand(
+        "policy.migrate",
+        alone="once, at an upgrade, it moves files of the policy folder that are the admin's own",
+    ),
     "policy publish": ActCommand("policy.publish", ("draft",)),
     "policy reload": ActCommand("policy.reload"),
     "policy replay": Ask(("policy.preview",)),
@@ -70,7 +81,10 @@ KINDS: Final[dict[str, Ask | ActCommand | Exempt]] = {
     "signature add": ActCommand("signatures.add", ("value",)),
     "signature decline": ActCommand("signatures.decline", ("names",)),
     "signature expire": ActCommand("signatures.expire", ("name",)),
-    "signature export": ActCommand("signatures.export"),
+    "signature export": ActCommand(
+        "signatures.export",
+        alone="it writes a file of this machine; signatures.content tells the same",
+    ),
     "signature import": ActCommand("signatures.import"),
     "signature list": Ask(("signatures.list",)),
     "signature proposals": Ask(("signatures.proposals",)),
@@ -108,7 +122,9 @@ KINDS: Final[dict[str, Ask | ActCommand | Exempt]] = {
     "personal show": Ask(("personal.show",)),
     "personal strict": ActCommand("personal.strict", ("person",)),
     "counters bench": _OWN_FILES,
-    "counters compact": ActCommand("counters.compact"),
+    "counters compact": ActCommand(
+        "counters.compact", alone="the writer has to be stopped for it, as root, and started again"
+    ),
     "counters forget": ActCommand("counters.forget", ("shingle",)),
     "counters show": Ask(("counters.show",)),
     "counters stats": Ask(("counters.stats",)),
@@ -151,41 +167,52 @@ KINDS: Final[dict[str, Ask | ActCommand | Exempt]] = {
     "flows run": _PROCESS,
     "flows status": Ask(("flows.status",)),
     "eventlog backfill": ActCommand(
-        "eventlog.backfill", ("log", "name"), other=("remove", "eventlog.backfill_remove")
+        "eventlog.backfill",
+        ("log", "name"),
+        other=("remove", "eventlog.backfill_remove"),
+        alone=_COMPUTES,
     ),
-    "eventlog forget": ActCommand("eventlog.forget", ("person",)),
-    "eventlog model install": ActCommand("eventlog.install_model", ("log",)),
-    "eventlog model remove": ActCommand("eventlog.remove_model", ("log",)),
-    "eventlog model status": Ask(),
+    "eventlog forget": ActCommand("eventlog.forget", ("person",), when="person"),
+    "eventlog model install": ActCommand("eventlog.install_model", ("log",), alone=_COMPUTES),
+    "eventlog model remove": ActCommand("eventlog.remove_model", ("log",), alone=_COMPUTES),
+    "eventlog model status": Exempt(_COMPUTES),
     "eventlog pass": ActCommand("eventlog.pass", ("log",)),
     "eventlog person": ActCommand("eventlog.say", ("log", "person"), when="said"),
-    "eventlog replay": Ask(),
+    "eventlog replay": Exempt(_COMPUTES),
     "eventlog report": _OWN_FILES,
     "eventlog run": _PROCESS,
-    "eventlog status": Ask(),
+    "eventlog status": Ask(("eventlog.status",)),
     "eventlog suppress": ActCommand("eventlog.suppress", ("log", "person")),
-    "eventlog suppressed": Ask(),
-    "eventlog thresholds": Ask(),
+    "eventlog suppressed": Ask(("eventlog.suppressed",)),
+    "eventlog thresholds": Ask(("eventlog.thresholds",)),
     "eventlog unsuppress": ActCommand("eventlog.unsuppress", ("log", "person")),
     "address": ActCommand("addresses.assign", ("address",), when="assign"),
-    "outgoing drop": ActCommand("outgoing.drop", ("idents", "login")),
-    "outgoing held": Ask(),
+    "outgoing drop": ActCommand("outgoing.drop", ("idents", "login"), alone=_QUEUE),
+    "outgoing held": Exempt(f"{_QUEUE}; outgoing.held tells how much is held"),
     "outgoing hold-banned": _BY_UNIT,
-    "outgoing hold-queue": ActCommand("outgoing.hold", ("login",)),
-    "outgoing release": ActCommand("outgoing.release", ("idents", "login")),
+    "outgoing hold-queue": ActCommand("outgoing.hold", ("login",), alone=_QUEUE),
+    "outgoing release": ActCommand("outgoing.release", ("idents", "login"), alone=_QUEUE),
     "outgoing reset": ActCommand("outgoing.reset", ("login",)),
     "export": ActCommand("export.write"),
-    "set-apart list": Ask(),
+    "set-apart list": Ask(("set_apart.list",)),
     "set-apart remove": ActCommand("set_apart.remove", ("message",)),
     "alarm test": ActCommand("alarm.test"),
-    "attach": ActCommand("mail_server.attach", ("server",)),
-    "detach": ActCommand("mail_server.detach"),
-    "backup": ActCommand("site.backup", ("folder",)),
-    "restore": ActCommand("site.restore", ("folder",)),
-    "site begin": ActCommand("site.begin"),
-    "site forget": ActCommand("site.forget", ("machine",)),
-    "site join": ActCommand("site.join"),
-    "site leave": ActCommand("site.leave"),
+    "attach": ActCommand("mail_server.attach", ("server",), alone=_MAIN_CF),
+    "detach": ActCommand("mail_server.detach", alone=_MAIN_CF),
+    "backup": ActCommand(
+        "site.backup",
+        ("folder",),
+        alone="a folder of this machine gets a copy of all, the site's secret and settings too",
+    ),
+    "restore": ActCommand(
+        "site.restore", ("folder",), alone="the daemon, and the desk with it, has to be stopped"
+    ),
+    "site begin": ActCommand("site.begin", alone=_STOPPED),
+    "site forget": ActCommand(
+        "site.forget", ("machine",), alone="it is of who knows that a machine will not come back"
+    ),
+    "site join": ActCommand("site.join", alone=_STOPPED),
+    "site leave": ActCommand("site.leave", alone=_STOPPED),
     "site status": Ask(("site.machines",)),
     "audit show": Ask(("audit.find",)),
     "audit verify": Ask(("audit.verify",)),
@@ -206,9 +233,9 @@ KINDS: Final[dict[str, Ask | ActCommand | Exempt]] = {
     "doctor": Ask(("doctor.report",)),
     "auth": Ask(("messages.authenticate",)),
     "desk-certificate": Exempt("the first time it makes a key, as every start of a desk does"),
-    "unit addresses": Ask(),
+    "unit addresses": _BY_UNIT,
     "unit give": _BY_UNIT,
-    "metrics": Ask(),
-    "completion": Ask(),
+    "metrics": Ask(("status.metrics",)),
+    "completion": Exempt("it prints a script for the shell of who calls it, and asks no site"),
     "opensmtpd-filter": _PROCESS,
 }

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import sys
-import time
 
 import click
 
 from oborona.cli.context import CliContext, pass_cli_context
 from oborona.cli.output import echo
-from oborona.daemon.exporter.exporter import TableExporter
-from oborona.daemon.exporter.files import ExportFiles, ExportTables
-from oborona.desk.owner import as_owner_of
+from oborona.cli.terminal_person import terminal_caller
+from oborona.desk.acts.export import ALL_ROWS, ExportedTables, TableExportOrder, write_tables
 
 
 @click.command()
@@ -24,35 +22,19 @@ def export(context: CliContext, dry_run: bool) -> None:
     The keeper does it every export.interval_s by itself. Exit status 1 where something could not be
     asked, and is not in them.
     """
-    settings = context.loaded.settings
-    if not dry_run and not settings.export.folder:
-        raise click.UsageError("export.folder is not set: there is nowhere to write")
-    with as_owner_of(context.state):
-        tables = TableExporter(settings, context.state).round(time.time())
-        if dry_run:
-            _show(tables.tables)
-        else:
-            changed = ExportFiles(settings.export).write(tables.tables)
-            echo(f"{settings.export.folder}: wrote {', '.join(changed)}; {_count(tables.tables)}")
-    for trouble in tables.troubles:
+    order = TableExportOrder(dry=dry_run, most=ALL_ROWS)
+    done = write_tables(context, terminal_caller(), order)
+    if dry_run:
+        for row in done.rows:
+            echo(f"{row.sort} {row.key} {row.line}")
+        echo(_count(done))
+    else:
+        echo(f"{done.folder}: wrote {', '.join(done.changed)}; {_count(done)}")
+    for trouble in done.troubles:
         click.echo(f"oborona: {trouble}; what it would say is not in the tables", err=True)
-    if tables.troubles:
+    if done.troubles:
         sys.exit(1)
 
 
-def _show(tables: ExportTables) -> None:
-    for sort, rows in (
-        ("client", tables.clients.items()),
-        ("network", ((str(network), row) for network, row in tables.networks)),
-        ("sender", tables.senders.items()),
-    ):
-        for key, row in rows:
-            echo(f"{sort} {key} {row.line}")
-    echo(_count(tables))
-
-
-def _count(tables: ExportTables) -> str:
-    return (
-        f"{len(tables.clients)} clients, {len(tables.networks)} networks, {len(tables.senders)} "
-        f"senders"
-    )
+def _count(done: ExportedTables) -> str:
+    return f"{done.clients} clients, {done.networks} networks, {done.senders} senders"

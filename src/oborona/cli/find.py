@@ -21,7 +21,8 @@ from oborona.desk.messages.search_question import read_query
 from oborona.ident import time_of_id, to_text
 from oborona.journal.query import BadQuery, JournalQuery, QueryField, parse_id
 from oborona.journal.refusal import Told
-from oborona.journal.search import JournalSearch, SearchHit
+from oborona.journal.search import JournalSearch
+from oborona.journal.search_hit import SearchHit
 from oborona.people.caller import Scope
 from oborona.types import Action
 

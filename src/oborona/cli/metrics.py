@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import time
-
 import click
-from prometheus_client.exposition import generate_latest
 
 from oborona.cli.context import CliContext, pass_cli_context
 from oborona.cli.output import echo
-from oborona.daemon.metric_collection import collect_metrics
+from oborona.cli.terminal_person import terminal_caller
+from oborona.desk.asks.metrics import MetricsQuestion, show_metrics
 
 
 @click.command()
@@ -18,4 +16,4 @@ def metrics(context: CliContext) -> None:
     """Print the metrics of all running processes in Prometheus' text format, for node_exporter's
     textfile collector.
     """
-    echo(generate_latest(collect_metrics(context.state, time.time())).rstrip(b"\n"))
+    echo(show_metrics(context, terminal_caller(), MetricsQuestion()).text.rstrip("\n").encode())

@@ -2,32 +2,19 @@
 
 from __future__ import annotations
 
-import time
 from datetime import UTC, datetime
-from typing import NamedTuple
+from typing import Any
 
 import click
+import msgspec
 
 from oborona.cli.context import CliContext, pass_cli_context
 from oborona.cli.output import echo, echo_json
-from oborona.session.quarantine import suspect_store
-from oborona.session.quarantine.suspect_store import Suspect
+from oborona.cli.terminal_person import terminal_caller
+from oborona.desk.acts.set_apart_messages import SetApartOrder, remove_set_apart
+from oborona.desk.asks.set_apart_messages import SetApartMessage, SetApartQuestion, list_set_apart
+from oborona.desk.call import NotFoundError
 from oborona.telemetry.log import logfmt
-
-
-class SetApartMessage(NamedTuple):
-    """One message, as it is shown."""
-
-    message: str
-    apart: bool
-    deaths: int
-    last: str
-    how: str
-    queue: str
-    client: str
-    sender: str
-    version: str
-    kept: str  # file; empty: the message itself is not kept
 
 
 @click.group("set-apart")
@@ -46,15 +33,13 @@ def list_(context: CliContext, as_json: bool) -> None:
 
     Exit status 1 when there is none.
     """
-    rows = [
-        _set_apart_message(context, suspect)
-        for suspect in suspect_store.read_suspects(context.state, time.time())
-    ]
+    found = list_set_apart(context, terminal_caller(), SetApartQuestion()).messages
+    rows = list(map(_row, found))
     if as_json:
-        echo_json([row._asdict() for row in rows])
+        echo_json(rows)
     else:
         for row in rows:
-            echo(logfmt(row._asdict()))
+            echo(logfmt(row))
     if not rows:
         click.get_current_context().exit(1)
 
@@ -68,29 +53,14 @@ def remove(context: CliContext, message: str) -> None:
 
     Exit status 1 when there is no such message.
     """
-    identities = {
-        suspect.identity for suspect in suspect_store.read_suspects(context.state, time.time())
-    }
-    if message not in identities:
-        echo(f"no message {message!a} is known; `oborona set-apart list` shows them")
+    try:
+        remove_set_apart(context, terminal_caller(), SetApartOrder(message=message))
+    except NotFoundError as error:
+        echo(f"{error}; `oborona set-apart list` shows them")
         click.get_current_context().exit(1)
-    suspect_store.remove_suspect(context.state, message)
     echo(f"{message}: forgotten")
 
 
-def _set_apart_message(context: CliContext, suspect: Suspect) -> SetApartMessage:
-    file = suspect_store.message_file(context.state, suspect.identity)
-    return SetApartMessage(
-        message=suspect.identity,
-        apart=suspect.apart,
-        deaths=suspect.deaths,
-        last=datetime.fromtimestamp(suspect.last, UTC)
-        .isoformat(timespec="seconds")
-        .replace("+00:00", "Z"),
-        how=suspect.how,
-        queue=suspect.queue_id,
-        client=suspect.client,
-        sender=suspect.sender,
-        version=suspect.version,
-        kept=str(file) if file.exists() else "",
-    )
+def _row(one: SetApartMessage) -> dict[str, Any]:
+    last = datetime.fromtimestamp(one.last, UTC).isoformat(timespec="seconds")
+    return msgspec.structs.asdict(one) | {"last": last.replace("+00:00", "Z")}

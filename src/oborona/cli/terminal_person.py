@@ -1,4 +1,6 @@
-"""Who is at the terminal, for the audit log: by the kernel, by sudo, by the process."""
+"""Who is at the terminal, for the audit log and what else names its author: by the kernel, by sudo,
+by the process.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,6 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from oborona.audit.texts import cut_text
-from oborona.cli.invoking_user import invoking_user
 from oborona.people.caller import Caller, caller_at_terminal
 
 LOGIN: Final = Path("/proc/self/loginuid")
@@ -47,9 +48,8 @@ def terminal_person() -> TerminalPerson:
 
 
 def terminal_caller() -> Caller:
-    """Return who runs this command, as who calls the desk; stores name them by their login."""
-    person = terminal_person()
-    return caller_at_terminal(invoking_user(), person.source, person.place)
+    """Return who runs this command, as who calls the desk."""
+    return caller_at_terminal(*terminal_person())
 
 
 def _name(uid: int) -> str:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import oborona.desk.acts.account_import
 import oborona.desk.acts.accounts
+import oborona.desk.acts.addresses
 import oborona.desk.acts.alarm
 import oborona.desk.acts.appeals
 import oborona.desk.acts.campaigns
@@ -10,12 +12,17 @@ import oborona.desk.acts.cases
 import oborona.desk.acts.counters
 import oborona.desk.acts.draft_forms
 import oborona.desk.acts.drafts
+import oborona.desk.acts.event_log_persons
+import oborona.desk.acts.event_logs
 import oborona.desk.acts.events
+import oborona.desk.acts.export
 import oborona.desk.acts.forgiveness
+import oborona.desk.acts.incident_report
 import oborona.desk.acts.incidents
 import oborona.desk.acts.keys
 import oborona.desk.acts.list_import
 import oborona.desk.acts.lists
+import oborona.desk.acts.model_base
 import oborona.desk.acts.models
 import oborona.desk.acts.outgoing
 import oborona.desk.acts.own_digest
@@ -24,18 +31,22 @@ import oborona.desk.acts.own_words
 import oborona.desk.acts.passkeys
 import oborona.desk.acts.people
 import oborona.desk.acts.personal
+import oborona.desk.acts.personal_import
+import oborona.desk.acts.personal_removal
 import oborona.desk.acts.pin_import
 import oborona.desk.acts.policy
 import oborona.desk.acts.proposals
 import oborona.desk.acts.recheck
 import oborona.desk.acts.reputation
 import oborona.desk.acts.sessions
+import oborona.desk.acts.set_apart_messages
 import oborona.desk.acts.signature_files
 import oborona.desk.acts.signature_proposals
 import oborona.desk.acts.signature_terms
 import oborona.desk.acts.signatures
 import oborona.desk.acts.teach
 import oborona.desk.asks.accounts
+import oborona.desk.asks.addresses
 import oborona.desk.asks.antifraud
 import oborona.desk.asks.appeals
 import oborona.desk.asks.audit
@@ -43,16 +54,22 @@ import oborona.desk.asks.campaign_details
 import oborona.desk.asks.campaign_offers
 import oborona.desk.asks.campaigns
 import oborona.desk.asks.charts
+import oborona.desk.asks.counter_store
 import oborona.desk.asks.counters
 import oborona.desk.asks.doctor
 import oborona.desk.asks.drafts
 import oborona.desk.asks.entities
+import oborona.desk.asks.event_log_persons
+import oborona.desk.asks.event_logs
 import oborona.desk.asks.events
 import oborona.desk.asks.flows
 import oborona.desk.asks.incidents
+import oborona.desk.asks.limits
 import oborona.desk.asks.lists
 import oborona.desk.asks.machines
 import oborona.desk.asks.messages
+import oborona.desk.asks.metrics
+import oborona.desk.asks.model_weights
 import oborona.desk.asks.models
 import oborona.desk.asks.newer_messages
 import oborona.desk.asks.outgoing
@@ -64,6 +81,7 @@ import oborona.desk.asks.readers
 import oborona.desk.asks.recheck
 import oborona.desk.asks.remembered_entities
 import oborona.desk.asks.reputation
+import oborona.desk.asks.set_apart_messages
 import oborona.desk.asks.signature_views
 import oborona.desk.asks.signatures
 import oborona.desk.asks.status

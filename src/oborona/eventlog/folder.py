@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Final
 
 from oborona.errors import StoreError
-from oborona.eventlog.tables.parquet import SUFFIX
+from oborona.eventlog.tables.table_file import SUFFIX
 
 MODE: Final = 0o750  # events are sensitive; readers are of the folder's group
 

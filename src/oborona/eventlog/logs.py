@@ -18,17 +18,13 @@ from oborona.eventlog.daily.day_pass import DayPass
 from oborona.eventlog.declared_log import DeclaredLog, read_logs
 from oborona.eventlog.engines.choice import open_engine, work_folder
 from oborona.eventlog.erasure.eraser import PersonEraser
-from oborona.eventlog.export.accounts import DeedLog, IncidentLog
 from oborona.eventlog.export.dropped_files import DroppedFiles
 from oborona.eventlog.export.exporter import LogExporter
-from oborona.eventlog.export.feedback import FeedbackLog
-from oborona.eventlog.export.messages import MessageLog
-from oborona.eventlog.export.moves import MoveLog
 from oborona.eventlog.export.own_log import OwnLog
 from oborona.eventlog.export.received_events import ReceivedEvents
-from oborona.eventlog.export.refusals import RefusalLog
 from oborona.eventlog.folder import LogFolder
 from oborona.eventlog.keys import EventHasher
+from oborona.eventlog.known_logs import OWN, model_path, root_folder, with_own
 from oborona.eventlog.log_metrics import status_of
 from oborona.eventlog.merge.merger import LogMerger
 from oborona.eventlog.merge.retention import LogRetention
@@ -42,15 +38,6 @@ from oborona.policy.folders import PolicyFolders
 from oborona.telemetry.log import event
 from oborona.telemetry.status import EventLogStatus
 
-OWN: Final[tuple[tuple[type[OwnLog], str], ...]] = (
-    (FeedbackLog, state_files.EVENTS),
-    (MessageLog, state_files.JOURNAL),
-    (RefusalLog, state_files.JOURNAL),
-    (MoveLog, state_files.MOVES),
-    (DeedLog, state_files.ACCOUNTS),
-    (IncidentLog, state_files.ACCOUNTS),
-)
-"""Logs of our own, each with the store that it follows."""
 HOUR_S: Final = 3600.0
 MINUTE_S: Final = 60.0
 
@@ -132,29 +119,6 @@ class EventLogs:
         return worked
 
 
-def root_folder(settings: Settings, state: Path) -> Path:
-    """Return the folder of all logs."""
-    return Path(settings.eventlog.folder or state / state_files.EVENT_LOGS)
-
-
-def model_path(state: Path, log: str) -> Path:
-    """Return where the model of the persons of a log is."""
-    return state / state_files.EVENT_LOG_MODELS / f"{log}.model"
-
-
-def schemas(settings: Settings) -> tuple[LogSchema, ...]:
-    """Return the schemas of all logs, our own first.
-
-    Raises:
-        ConfigError: a log is not declared as it must be.
-    """
-    return _schemas(read_logs(Path(settings.paths.event_logs), OWN_NAMES))
-
-
-def _schemas(declared: Sequence[DeclaredLog]) -> tuple[LogSchema, ...]:
-    return (*(log.schema for log, _ in OWN), *(log.schema for log in declared))
-
-
 def open_logs(
     settings: Settings,
     state: Path,
@@ -177,7 +141,7 @@ def open_logs(
         StoreError: a store or a folder can't be used.
     """
     declared = read_logs(Path(settings.paths.event_logs), OWN_NAMES)
-    known = _schemas(declared)
+    known = with_own(declared)
     rules = PolicyRules(policy, known, settings.eventlog.engine)
     readers = read_readers(Path(settings.paths.event_readers), known)
     key = secret.load(state).eventlog

@@ -30,13 +30,22 @@ def path_of(state: Path, ident: int) -> Path:
     return state / state_files.WEIGHTS_SNAPSHOTS / f"{ident}.weights"
 
 
-def write(path: Path, image: bytes, more: bytes) -> None:
+def packed(image: bytes, more: bytes) -> bytes:
+    """Return what a file of weights holds.
+
+    Args:
+        image: header and weights.
+        more: what the learner needs to go on.
+    """
+    return zlib.compress(pack_snapshot(image, more), LEVEL)
+
+
+def write(path: Path, octets: bytes) -> None:
     """Write a file of weights that appears whole or not at all, and survives the power going.
 
     Args:
         path: of the file; its folder is made.
-        image: header and weights.
-        more: what the learner needs to go on.
+        octets: `packed`.
 
     Raises:
         StoreError: it can't be written.
@@ -45,7 +54,7 @@ def write(path: Path, image: bytes, more: bytes) -> None:
         path.parent.mkdir(mode=0o750, exist_ok=True)
     except OSError as error:
         raise StoreError(f"{path}: {error.strerror or error}") from error
-    write_atomically(path, zlib.compress(pack_snapshot(image, more), LEVEL))
+    write_atomically(path, octets)
 
 
 def read(path: Path) -> UnpackedSnapshot:
@@ -58,6 +67,19 @@ def read(path: Path) -> UnpackedSnapshot:
         octets = path.read_bytes()
     except OSError as error:
         raise StoreError(f"{path}: {error.strerror or error}") from error
+    return unpacked(octets, path)
+
+
+def unpacked(octets: bytes, path: Path) -> UnpackedSnapshot:
+    """Return what the octets of a file of weights hold.
+
+    Args:
+        octets: of the file, or what somebody says is one.
+        path: of it, for errors.
+
+    Raises:
+        StoreError: it is damaged, or not ours.
+    """
     unfolding = zlib.decompressobj()
     try:
         whole = unfolding.decompress(octets, MOST_BYTES)

@@ -229,9 +229,8 @@ class Trainer:
             exact: the edit that the weights follow, where the store does not say so yet.
         """
         header, ident = self.header, self.lessons.next_snapshot()
-        snapshots.write(
-            snapshots.path_of(self._state, ident), self._file.image(), self._course.state()
-        )
+        octets = snapshots.packed(self._file.image(), self._course.state())
+        snapshots.write(snapshots.path_of(self._state, ident), octets)
         snapshot = WeightsSnapshot(
             id=ident,
             time=self._clock(),

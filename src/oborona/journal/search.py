@@ -23,83 +23,34 @@ from heapq import merge
 from itertools import islice, takewhile
 from operator import attrgetter
 from pathlib import Path
-from typing import Any, Final, Self
+from typing import Final, Self
 
 import msgspec
 
 from oborona import ident, sqlite_file, state_files
 from oborona.journal import schema
 from oborona.journal.query import JournalQuery, QueryField
-from oborona.journal.recipient_scope import NOBODY, Covers, mask_hits, narrow_column
-from oborona.journal.refusal import COLLAPSE_S, Told
-from oborona.journal.search_condition import Condition, add_functions, condition
-from oborona.journal.texts import from_json, unpack_text
+from oborona.journal.recipient_scope import Covers, mask_hits, narrow_column
+from oborona.journal.refusal import COLLAPSE_S
+from oborona.journal.search_condition import add_functions, condition
+from oborona.journal.search_hit import SearchHit, message_hit, refusal_hit
+from oborona.journal.search_statements import (
+    COLUMNS,
+    LAST,
+    REFUSAL_COLUMNS,
+    REFUSALS,
+    SEEN_COLUMNS,
+    SEEN_MESSAGES,
+    SEEN_REFUSALS,
+    asked_range,
+    asks_of_content,
+    seen_condition,
+)
 from oborona.journal.words.reader import JournalStretch, SearchReader
-from oborona.types import Action, RuleHit, RuleMode, Stage
 
-REASONS: Final = 2  # that a row shows
 FIRST_ROWS: Final = 256  # read at once, where all are to be read: some milliseconds, then more
 MOST_ROWS: Final = 4096
 _INDEXED: Final = (QueryField.QUEUE, QueryField.ID, QueryField.MESSAGE)
-COLUMNS: Final = (
-    "id, time, verdict, score, line, decided_by, queue_id, message_id, client_ip, helo, sender, "
-    "header_from, recipients, login,"
-    " subject, size, rules, door"
-)
-_REFUSALS: Final = (
-    "(SELECT *, NULL AS message_id, NULL AS message_key, '' AS header_from, '' AS subject, "
-    "0 AS size FROM refusal) AS r"
-)
-_SEEN: Final = COLUMNS.replace("recipients", "seen(recipients) AS recipients, recipients AS named")
-_SEEN_MESSAGES: Final = f"(SELECT {_SEEN}, message_key FROM verdict) AS verdict"  # noqa: S608 - names of ours
-_SEEN_REFUSALS: Final = (
-    "(SELECT id, time, verdict, score, line, decided_by, queue_id, client_ip, helo, sender, login, "
-    "rules, door, head, stage, told, network, seen(recipients) AS recipients, recipients AS named, "
-    "NULL AS message_id, "
-    "NULL AS message_key, '' AS header_from, '' AS subject, 0 AS size FROM refusal) AS r"
-)
-_SEEN_COLUMNS: Final = f"{COLUMNS}, head, stage, told, '', 1, time"
-_LAST: Final = "ifnull((SELECT h.last FROM refusal h WHERE h.id = r.head), time)"
-_TIMES: Final = "ifnull((SELECT h.times FROM refusal h WHERE h.id = r.head), 1)"
-_REFUSAL_COLUMNS: Final = f"{COLUMNS}, head, stage, told, network, {_TIMES}, {_LAST}"
-_LET_IN: Final = (Action.ACCEPT.value, Action.SPAM.value)
-_RULES: Final = msgspec.json.Decoder(tuple[RuleHit, ...])
-_TEXTS: Final = msgspec.json.Decoder(tuple[str, ...])
-
-
-class SearchHit(msgspec.Struct, frozen=True, kw_only=True):
-    """One message, or refusals before the content, in the results of a search."""
-
-    id: str
-    time: float  # Unix seconds
-    verdict: Action
-    score: float
-    line: float
-    decided_by: str
-    queue_id: str
-    message_id: str
-    client: str
-    helo: str
-    sender: str
-    header_from: str
-    recipients: tuple[str, ...]
-    login: str
-    subject: str
-    size: int
-    rules: tuple[RuleHit, ...]
-    stage: Stage = Stage.CONTENT  # of what was judged
-    told: Told = Told.CONTENT  # where the client heard of it
-    head: str = ""  # of refusals: the first of those that are counted together
-    network: str = ""  # of refusals: of the client
-    times: int = 1  # how many they are
-    last: float | None = None  # of refusals: when the last of them was, Unix seconds
-    door: str = ""  # the listener that it came by; empty = unknown, or of an older Oborona
-
-    @property
-    def reasons(self) -> tuple[RuleHit, ...]:
-        """The live rules that weigh most."""
-        live = [hit for hit in self.rules if hit.mode is RuleMode.LIVE]
-        return tuple(sorted(live, key=lambda hit: -abs(hit.score))[:REASONS])
 
 
 class JournalSearch:
@@ -166,7 +117,7 @@ class JournalSearch:
         """
         self._reached = None
         ends = self._clock() + within_s if within_s is not None else None
-        if _asks_of_content(query):
+        if asks_of_content(query):
             return self._messages(query, most, ends)
         found = (self._messages(query, most, ends), self._refusals(query, ends))
         # ids sort as their numbers do
@@ -186,14 +137,14 @@ class JournalSearch:
         where, values = condition(_unbounded(query))
         table = "verdict"
         if self._covers is not None:
-            table = _SEEN_MESSAGES
-            where, values = _seen(query, where, values)
+            table = SEEN_MESSAGES
+            where, values = seen_condition(query, where, values)
         sql = f"SELECT {COLUMNS} FROM {table} WHERE {where} AND id > ? AND id <= ? ORDER BY id DESC"  # noqa: S608 - made of names of ours
         number = 0
         try:
             for stretch in self._stretches(query, ends):
                 for row in self._db.execute(sql, (*values, stretch.after, stretch.last)):
-                    hit = _search_hit(row)
+                    hit = message_hit(row)
                     if hit is not None:
                         yield self._masked(hit)
                         number += 1
@@ -206,7 +157,7 @@ class JournalSearch:
         """Yield stretches of the journal that may have what is asked for, each read in an instant,
         until it is time to end.
         """
-        first, last = _range(query)
+        first, last = asked_range(query)
         if query.among is not None or any(
             term.field in _INDEXED and not term.negated for term in query.terms
         ):
@@ -238,16 +189,16 @@ class JournalSearch:
 
     def _refusals(self, query: JournalQuery, ends: float | None) -> Iterator[SearchHit]:
         terms = tuple(term for term in query.terms if term.field is not QueryField.LIST)
-        first, last = _range(query)
+        first, last = asked_range(query)
         narrow = self._covers is not None
         where, values = condition(_unbounded(msgspec.structs.replace(query, terms=terms)))
-        columns, table = _REFUSAL_COLUMNS, _REFUSALS
+        columns, table = REFUSAL_COLUMNS, REFUSALS
         if narrow:
-            columns, table = _SEEN_COLUMNS, _SEEN_REFUSALS
-            where, values = _seen(query, where, values)
+            columns, table = SEEN_COLUMNS, SEEN_REFUSALS
+            where, values = seen_condition(query, where, values)
         elif query.since is not None:  # of those that began before, more may have come since
             first = ident.first_id_at(query.since - COLLAPSE_S) - 1
-            where += f" AND {_LAST} >= ?"
+            where += f" AND {LAST} >= ?"
             values.append(query.since)
         sql = (
             f"SELECT {columns} FROM {table} WHERE {where} AND id > ? AND id <= ?"  # noqa: S608 - made of names of ours
@@ -257,7 +208,7 @@ class JournalSearch:
         try:
             for piece in self._pieces("refusal", JournalStretch(first, last), first, ends):
                 for row in self._db.execute(sql, (*values, piece.after, piece.last)):
-                    hit = _refusal_hit(row)
+                    hit = refusal_hit(row)
                     if hit is not None and (narrow or hit.head not in heads):
                         heads.add(hit.head)
                         yield self._masked(hit)
@@ -296,85 +247,3 @@ def _unbounded(query: JournalQuery) -> JournalQuery:
     of a kind SQLite heeds the first one, and with a day's it read the day for each stretch.
     """
     return msgspec.structs.replace(query, since=None, until=None, before=None)
-
-
-def _seen(query: JournalQuery, where: str, values: list[object]) -> Condition:
-    """Return a condition on rows with recipients that may be seen.
-
-    Whoever is asked for must be named at all: that is asked first, for it calls nobody back.
-    """
-    to = tuple(term for term in query.terms if term.field is QueryField.TO and not term.negated)
-    near, first = condition(JournalQuery(terms=to))
-    near = near.replace("recipients", "named")
-    return f"{near} AND {where} AND recipients <> '{NOBODY}'", [*first, *values]
-
-
-def _range(query: JournalQuery) -> tuple[int, int]:
-    """Return the id after which a question begins, and the last one that it asks for."""
-    first = -1 if query.since is None else ident.first_id_at(query.since) - 1
-    first = first if query.after is None else max(first, query.after)
-    last = ident.HIGHEST if query.until is None else ident.first_id_at(query.until) - 1
-    return first, last if query.before is None else min(last, query.before - 1)
-
-
-def _asks_of_content(query: JournalQuery) -> bool:
-    """Tell whether no refusal before the content can answer a question."""
-    return (
-        bool(query.sizes)
-        or query.among is not None
-        or any(
-            not term.negated
-            and (
-                term.field in (QueryField.SUBJECT, QueryField.MESSAGE, QueryField.LIST)
-                or (term.field is QueryField.VERDICT and term.text in _LET_IN)
-            )
-            for term in query.terms
-        )
-    )
-
-
-def _search_hit(row: tuple[Any, ...]) -> SearchHit | None:
-    try:
-        (
-            number, when, verdict, score, line, decided_by, queue_id, message_id, client, helo, sender, header_from, recipients,
-            login, subject, size, rules, door,
-        ) = row  # fmt: skip
-        return SearchHit(
-            id=ident.to_text(number),
-            time=float(when),
-            verdict=Action(verdict),
-            score=float(score),
-            line=float(line),
-            decided_by=decided_by,
-            queue_id=unpack_text(queue_id),
-            message_id=unpack_text(message_id),
-            client=unpack_text(client),
-            helo=unpack_text(helo),
-            sender=unpack_text(sender),
-            header_from=unpack_text(header_from),
-            recipients=from_json(recipients, _TEXTS),
-            login=unpack_text(login),
-            subject=unpack_text(subject),
-            size=int(size),
-            rules=from_json(rules, _RULES),
-            door=door or "",
-        )
-    except (ValueError, TypeError):
-        return None
-
-
-def _refusal_hit(row: tuple[Any, ...]) -> SearchHit | None:
-    *columns, head, stage, told, network, times, last = row
-    hit = _search_hit(tuple(columns))
-    try:
-        return hit and msgspec.structs.replace(
-            hit,
-            head=ident.to_text(head),
-            stage=Stage(stage),
-            told=Told(told),
-            network=unpack_text(network),
-            times=int(times),
-            last=float(last),
-        )
-    except (ValueError, TypeError):
-        return None

@@ -7,16 +7,11 @@ from oborona.desk.acts.alarm import AlarmChannelOutcome, AlarmTestOutcome
 from oborona.desk.asks.charts import Chart, ChartKind, ChartLine
 from oborona.desk.asks.doctor import CheckNames, DoctorFinding, DoctorReport
 from oborona.desk.asks.policy import OriginList
-from oborona.desk.asks.status import (
-    PolicyPart,
-    ProcessPart,
-    StatusAnswer,
-    SupervisedPart,
-    UnwellPart,
-)
+from oborona.desk.asks.status import StatusAnswer
 from oborona.desk.doctor.report import CheckState
 from oborona.desk.policy.origins import OriginRow
 from oborona.desk.policy.reload_outcome import PolicyReloaded
+from oborona.desk.processes.parts import PolicyPart, ProcessPart, SupervisedPart, UnwellPart
 from oborona.people.rights import Role
 from tests.console.page_case import PageCase
 from tests.console.stub_desk import NOW, DeskRefusalError

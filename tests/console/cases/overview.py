@@ -2,21 +2,10 @@
 
 from msgspec import to_builtins
 
-from oborona.desk.asks.overview import (
-    ContestedCampaign,
-    HourlyEvents,
-    NeededPerson,
-    Overview,
-    RuleHitChange,
-    VerdictBars,
-)
-from oborona.desk.asks.status import (
-    PolicyPart,
-    ProcessPart,
-    StatusAnswer,
-    SupervisedPart,
-    UnwellPart,
-)
+from oborona.desk.asks.overview import HourlyEvents, Overview, RuleHitChange, VerdictBars
+from oborona.desk.asks.status import StatusAnswer
+from oborona.desk.overview.needs import ContestedCampaign, NeededPerson
+from oborona.desk.processes.parts import PolicyPart, ProcessPart, SupervisedPart, UnwellPart
 from oborona.people.rights import Role
 from oborona.telemetry.alert import CampaignSighting
 from tests.console.page_case import PageCase

@@ -9,7 +9,7 @@ from oborona.desk.acts.teach import TeachOutcome
 from oborona.desk.asks.newer_messages import NewerMessages
 from oborona.desk.call import UndoCall
 from oborona.desk.labels.lessons import LessonResult
-from oborona.desk.messages.search import FoundMessage
+from oborona.desk.messages.found_messages import FoundMessage
 from oborona.ident import first_id_at, to_text
 from oborona.journal.refusal import Told
 from oborona.people.rights import Role

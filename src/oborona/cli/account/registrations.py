@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Iterator
-from typing import IO, Final
+from typing import IO
 
 import click
 
-from oborona.accounts.import_lines import LINE_OCTETS
-from oborona.accounts.registration_import import import_accounts
-from oborona.cli.account.store import open_accounts
 from oborona.cli.context import CliContext, pass_cli_context
-from oborona.cli.invoking_user import invoking_user
 from oborona.cli.output import echo, echo_json
-
-TOLD: Final = 20  # wrong lines that are named
+from oborona.cli.terminal_person import terminal_caller
+from oborona.desk.acts.account_import import MOST_FAULTS, take_accounts
 
 
 @click.command(name="import")
@@ -34,12 +28,10 @@ def import_(context: CliContext, file: IO[bytes], as_json: bool) -> None:
     def fault(number: int, text: str) -> None:
         nonlocal told
         told += 1
-        if told <= TOLD:
+        if told <= MOST_FAULTS:
             click.echo(f"oborona: line {number}: {text}", err=True)
 
-    tests, by = context.policy().account_tests, invoking_user()
-    with open_accounts(context, make=True) as store:
-        figures = import_accounts(store, _lines(file), tests, by=by, now=time.time(), fault=fault)
+    figures = take_accounts(context, terminal_caller(), file, fault)
     imported, new, wrong = figures.imported, figures.new, figures.wrong
     if as_json:
         echo_json({"imported": imported, "new": new, "wrong": wrong})
@@ -47,14 +39,3 @@ def import_(context: CliContext, file: IO[bytes], as_json: bool) -> None:
         echo(f"{imported} accounts, {new} of them new; {wrong} lines left out")
     if wrong:
         click.get_current_context().exit(1)
-
-
-def _lines(file: IO[bytes]) -> Iterator[tuple[int, bytes]]:
-    """Yield the lines of a file with their numbers; of a huge one, more than a line may have."""
-    number = 0
-    while line := file.readline(LINE_OCTETS + 1):
-        number += 1
-        whole = line
-        while not line.endswith(b"\n") and len(line) > LINE_OCTETS:  # the rest of a huge line
-            line = file.readline(LINE_OCTETS + 1)
-        yield number, whole

@@ -11,7 +11,7 @@ from oborona.cli.shingle import of_service, shingle_named
 from oborona.cli.terminal_person import terminal_caller
 from oborona.counters.compact import compact as compact_store
 from oborona.desk.acts.counters import ForgetOrder, forget_counts
-from oborona.desk.asks.counters import CounterCheckQuestion, verify_counters
+from oborona.desk.asks.counter_store import CounterCheckQuestion, verify_counters
 from oborona.desk.octets import size
 from oborona.desk.owner import as_owner_of
 from oborona.message.shingle_name import name_of

@@ -14,7 +14,7 @@ from oborona.cli.terminal import Terminal
 from oborona.cli.terminal_person import terminal_caller
 from oborona.counters.cluster.stats import ClusterStats
 from oborona.counters.stats import StoreStats
-from oborona.desk.asks.counters import CounterStoreQuestion, show_store
+from oborona.desk.asks.counter_store import CounterStoreQuestion, show_store
 from oborona.desk.octets import size
 from oborona.message.shingle_name import type_name
 

@@ -13,10 +13,11 @@ import click
 
 from oborona.cli.context import CliContext, pass_cli_context
 from oborona.cli.eventlog.day_pass import DayParam
-from oborona.cli.eventlog.logs import open_log_tables, policy_rules, schema_of
+from oborona.cli.eventlog.logs import open_log_tables, policy_rules
 from oborona.cli.eventlog.replay import comparison, show_comparison
 from oborona.cli.output import echo, echo_json
 from oborona.daemon.event_logs import check_packages
+from oborona.desk.event_logs.logs import log_named
 from oborona.desk.owner import as_owner_of
 from oborona.errors import ConfigError
 
@@ -75,7 +76,7 @@ def backfill(
     Rules in shadow mode are judged as live ones. What was given out does not change.
     """
     check_packages()
-    schema_of(context, log)
+    log_named(context, log)
     if remove:
         _remove(context, log, name)
         return
@@ -99,12 +100,12 @@ def backfill(
 def _opened(
     context: CliContext, log: str, folder: Path | None
 ) -> Iterator[tuple[LogBackfill, Any]]:
-    from oborona.eventlog.daily.backfill import LogBackfill  # noqa: PLC0415 - see `schema_of`
+    from oborona.eventlog.daily.backfill import LogBackfill  # noqa: PLC0415 - see `policy_rules`
     from oborona.eventlog.folder import LogFolder  # noqa: PLC0415
-    from oborona.eventlog.logs import model_path  # noqa: PLC0415
+    from oborona.eventlog.known_logs import model_path  # noqa: PLC0415
     from oborona.eventlog.persons.person_scores import PersonScores  # noqa: PLC0415
 
-    schema = schema_of(context, log)
+    schema = log_named(context, log)
     settings = context.loaded.settings
     rules = policy_rules(context if folder is None else context.under(folder)).of_day(log)
     with open_log_tables(context) as tables:
@@ -132,8 +133,8 @@ def _opened(
 
 
 def _remove(context: CliContext, log: str, name: str) -> None:
-    from oborona.eventlog.folder import LogFolder  # noqa: PLC0415 - see `schema_of`
-    from oborona.eventlog.logs import root_folder  # noqa: PLC0415
+    from oborona.eventlog.folder import LogFolder  # noqa: PLC0415 - see `policy_rules`
+    from oborona.eventlog.known_logs import root_folder  # noqa: PLC0415
 
     with as_owner_of(context.state):  # what of its folders is missing is made
         folder = LogFolder(root_folder(context.loaded.settings, context.state), log)

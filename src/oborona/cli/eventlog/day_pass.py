@@ -2,26 +2,25 @@
 
 from __future__ import annotations
 
-import time
 from datetime import date
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import click
+import msgspec
 from rich.table import Table
 
 from oborona import lock, state_files
 from oborona.cli.context import CliContext, pass_cli_context
-from oborona.cli.eventlog.logs import open_log_store, schema_of
 from oborona.cli.output import echo, echo_json
 from oborona.cli.terminal import Terminal, plain
-from oborona.daemon.event_logs import check_packages
-from oborona.errors import ConfigError, StoreError
+from oborona.cli.terminal_person import terminal_caller
+from oborona.desk.acts.event_logs import DayPassOrder, ask_day_pass
+from oborona.desk.asks.event_logs import passed_day
+from oborona.desk.event_logs.logs import open_log_store
+from oborona.errors import StoreError
+from oborona.eventlog.daily.book import CaughtDay, DayPassBook, PassedDay
 from oborona.stores.policy_folders import policy_folders
 
-if TYPE_CHECKING:
-    from oborona.eventlog.daily.book import CaughtDay, PassedDay
-
-DAY_S: Final = 86_400.0
 _SHOWN_PERSONS: Final = 20
 
 
@@ -49,49 +48,37 @@ def day_pass(context: CliContext, log: str, day: str | None, as_json: bool) -> N
 
     Where the process of event logs runs, it is asked to, and does it within seconds.
     """
-    check_packages()
-    from oborona.eventlog import process  # noqa: PLC0415 - the engine takes a second to load
-    from oborona.eventlog.daily.book import DayPassBook  # noqa: PLC0415
-
-    schema_of(context, log)
-    policies = policy_folders(context.loaded.settings.paths)
-    asked = day or time.strftime("%Y-%m-%d", time.gmtime(time.time() - DAY_S))
-    with open_log_store(context) as store:
-        book = DayPassBook(store, log)
-        if not book.days(asked, asked):
-            raise ConfigError(f"the day {asked} of {log} has no rows, or is not delivered yet")
-        book.request(asked)
-        path = context.state / state_files.EVENT_LOG_LOCK
-        holder = lock.holder(path)
-        if holder is not None:
-            echo(f"{holder} was asked to go over {asked}; see oborona eventlog status")
-            return
-        with lock.hold(path, "oborona eventlog pass"):
-            process.work_on(context.loaded.settings, context.state, policies, log)
-        done = book.last(asked)
-        if done is None:
-            raise StoreError(f"{asked} of {log} could not be gone over; a merge is not done yet")
-        persons = book.persons(asked)
+    order = DayPassOrder(log=log, day=day or "")
+    asked = ask_day_pass(context, terminal_caller(), order)
+    if asked.asked_of:
+        echo(f"{asked.asked_of} was asked to go over {asked.day}; see oborona eventlog status")
+        return
+    done, persons = _go_over(context, log, asked.day)
     if as_json:
-        echo_json(passed_day(done) | {"caught": [_person(one) for one in persons]})
+        passed = msgspec.structs.asdict(passed_day(done))
+        echo_json(passed | {"caught": [_person(one) for one in persons]})
     else:
         _show(log, done, persons)
 
 
-def passed_day(one: PassedDay | None) -> dict[str, Any]:
-    """Return what came of a pass, as an object; empty of none."""
-    if one is None:
-        return {}
-    return {
-        "id": one.id,
-        "date": one.date,
-        "rows": one.rows,
-        "marked": one.marked,
-        "revised": one.revised,
-        "persons": one.persons,
-        "fired": dict(one.fired),
-        "why": one.why,
-    }
+def _go_over(context: CliContext, log: str, day: str) -> tuple[PassedDay, list[CaughtDay]]:
+    """Go over a day that was asked for; return what came of it, and who was caught.
+
+    Raises:
+        StoreError: it could not be gone over.
+    """
+    from oborona.eventlog import process  # noqa: PLC0415 - the engine takes a second to load
+
+    path = context.state / state_files.EVENT_LOG_LOCK
+    policies = policy_folders(context.loaded.settings.paths)
+    with open_log_store(context) as store:
+        with lock.hold(path, "oborona eventlog pass"):
+            process.work_on(context.loaded.settings, context.state, policies, log)
+        book = DayPassBook(store, log)
+        done = book.last(day)
+        if done is None:
+            raise StoreError(f"{day} of {log} could not be gone over; a merge is not done yet")
+        return done, book.persons(day)
 
 
 def _person(one: CaughtDay) -> dict[str, int]:

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, Final
+from collections.abc import Sequence
+from typing import Final
 
 import click
 
-from oborona import lock, state_files
 from oborona.cli.context import CliContext, pass_cli_context
-from oborona.cli.eventlog.logs import open_log_store, person_hashes, schema_of
 from oborona.cli.output import echo, echo_json
 from oborona.cli.terminal import plain
-from oborona.daemon.event_logs import check_packages
-
-if TYPE_CHECKING:
-    from oborona.eventlog.erasure.book import PersonErasure
+from oborona.cli.terminal_person import terminal_caller
+from oborona.desk.acts.event_logs import ErasureOrder, forget_event_person
+from oborona.desk.asks.event_log_persons import ErasuresQuestion, LogErasure, list_erasures
 
 WAIT_S: Final = 60.0
 LOOK_S: Final = 0.2
@@ -33,43 +31,19 @@ def forget(context: CliContext, person: tuple[str, ...], only: str | None, as_js
     The process of event logs does it; this waits a minute for it. Files that others dropped are
     theirs, and stay. What the person does later comes into the logs again.
     """
-    check_packages()
-    from oborona.eventlog.erasure.book import ErasureBook  # noqa: PLC0415 - the engine takes a second to load
-    from oborona.eventlog.erasure.persons import scrub_reasons  # noqa: PLC0415
-    from oborona.eventlog.folder import LogFolder  # noqa: PLC0415
-    from oborona.eventlog.logs import root_folder, schemas  # noqa: PLC0415
-    from oborona.eventlog.schema import OWN_NAMES  # noqa: PLC0415
-
-    settings, state = context.loaded.settings, context.state
-    known = [one.name for one in schemas(settings)]
-    if only:
-        known = [schema_of(context, only).name]
-    elif person:
-        known = [name for name in known if name in OWN_NAMES]
-    with open_log_store(context) as store:
-        books = {log: ErasureBook(store, log) for log in known}
-        if not person:
-            _show({log: book.all() for log, book in books.items()}, as_json)
-            return
-        asked = {log: person_hashes(context, log, person) for log in known}
-        numbers = {}
-        for log, book in books.items():
-            numbers[log] = set(book.ask(asked[log], time.time()))
-            book.scrub(person)
-            scrub_reasons(LogFolder(root_folder(settings, state), log).aside_folder, person)
-        runs = lock.holder(state / state_files.EVENT_LOG_LOCK) is not None
-        until = time.monotonic() + WAIT_S * runs
-        while True:
-            found = {
-                log: [one for one in book.all() if one.id in numbers[log]]
-                for log, book in books.items()
-            }
-            waits = any(one.done is None for ones in found.values() for one in ones)
-            if not waits or time.monotonic() >= until:
-                break
-            time.sleep(LOOK_S)
+    caller, question = terminal_caller(), ErasuresQuestion(log=only or "")
+    if not person:
+        _show(list_erasures(context, caller, question).erasures, as_json)
+        return
+    asked = forget_event_person(context, caller, ErasureOrder(person=list(person), log=only or ""))
+    numbers = {(one.log, one.erasure) for one in asked.erasures}
+    found, until = asked.erasures, time.monotonic() + WAIT_S * asked.runs
+    while (waits := any(one.done is None for one in found)) and time.monotonic() < until:
+        time.sleep(LOOK_S)
+        erasures = list_erasures(context, caller, question).erasures
+        found = tuple(one for one in erasures if (one.log, one.erasure) in numbers)
     _show(found, as_json)
-    if waits and runs:
+    if waits and asked.runs:
         echo(
             "the process has other work before it; `oborona eventlog forget` shows when it is done"
         )
@@ -77,22 +51,13 @@ def forget(context: CliContext, person: tuple[str, ...], only: str | None, as_js
         echo("the process of event logs does not run: `oborona eventlog run --once` does it now")
 
 
-def _show(found: dict[str, list[PersonErasure]], as_json: bool) -> None:
-    for log, erasures in found.items():
-        for one in erasures:
-            row = {
-                "log": log,
-                "erasure": one.id,
-                "asked": one.asked,
-                "done": one.done,
-                "removed": dict(one.removed),
-                "unread": list(one.unread),
-            }
-            if as_json:
-                echo_json(row)
-                continue
-            rows = ", ".join(f"{count} of {kind}" for kind, count in one.removed.items())
-            state = "waits" if one.done is None else f"done: {rows or 'no rows'}"
-            echo(f"{log}: erasure {one.id} {state}")
-            for name in one.unread:
-                echo(f"{log}: {plain(name)} can't be read: nobody knows whose rows it has")
+def _show(erasures: Sequence[LogErasure], as_json: bool) -> None:
+    for one in erasures:
+        if as_json:
+            echo_json(one)
+            continue
+        rows = ", ".join(f"{count} of {kind}" for kind, count in one.removed.items())
+        state = "waits" if one.done is None else f"done: {rows or 'no rows'}"
+        echo(f"{one.log}: erasure {one.erasure} {state}")
+        for name in one.unread:
+            echo(f"{one.log}: {plain(name)} can't be read: nobody knows whose rows it has")

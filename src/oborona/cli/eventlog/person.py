@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 
 import click
 
 from oborona.cli.context import CliContext, pass_cli_context
-from oborona.cli.eventlog.logs import named_hashes, open_log_store, schema_of
 from oborona.cli.eventlog.suppress import suppression_line
 from oborona.cli.output import echo, echo_json
 from oborona.cli.terminal import plain
-from oborona.daemon.event_logs import check_packages
+from oborona.cli.terminal_person import terminal_caller
+from oborona.desk.acts.event_log_persons import PersonSaid, PersonSayingOrder, say_of_person
+from oborona.desk.asks.event_log_persons import (
+    EventLogPerson,
+    EventLogPersonQuestion,
+    show_event_person,
+)
+from oborona.desk.refusals import NothingDoneError
 
 
 @click.command()
@@ -19,7 +26,7 @@ from oborona.daemon.event_logs import check_packages
 @click.argument("person")
 @click.option("--fraud", "said", flag_value="fraud", help="Say that the person is fraud.")
 @click.option("--good", "said", flag_value="good", help="Say that the person is none.")
-@click.option("--take-back", "said", flag_value="", help="Take back what was said.")
+@click.option("--take-back", "said", flag_value="nothing", help="Take back what was said.")
 @click.option("--why", default="", help="For those who ask later.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object.")
 @pass_cli_context
@@ -32,36 +39,31 @@ def person(
     others the one column that its file declares.
     Models of persons are trained on what is said (oborona model train --from-log).
     """
-    check_packages()
-    from oborona.eventlog.daily.book import DayPassBook  # noqa: PLC0415 - see `eventlog run`
-    from oborona.eventlog.persons.word_book import PersonWord, PersonWordBook  # noqa: PLC0415
-    from oborona.eventlog.suppression.book import SuppressionBook  # noqa: PLC0415
-
-    schema_of(context, log)
-    hashes = named_hashes(context, log, (person,))
-    with open_log_store(context) as store:
-        book = PersonWordBook(store, log)
-        if said:
-            for one in hashes:
-                word = PersonWord(person=one, fraud=said == "fraud", why=why, time=time.time())
-                book.say(word)
-        elif said == "" and not sum(map(book.take_back, hashes)):
-            raise click.ClickException("nothing was said of this person")
-        words = book.words()
-        days = {one: DayPassBook(store, log).days_of(one) for one in hashes}
-        quiet = {one: SuppressionBook(store, log).all(one) for one in hashes}
-    if as_json:
-        for one in hashes:
-            known = {"word": words.get(one), "caught": days[one], "suppressed": quiet[one]}
-            echo_json({"person": one, **known})
-        return
-    for one in hashes:
-        told = words.get(one)
-        if told is not None:
-            echo(f"{one}: {'fraud' if told.fraud else 'good'}, says an admin {plain(told.why)}")
+    caller = terminal_caller()
+    persons: Sequence[EventLogPerson]
+    if said is None:
+        question = EventLogPersonQuestion(log=log, person=person)
+        persons = show_event_person(context, caller, question).persons
+    else:
+        order = PersonSayingOrder(log=log, person=person, said=PersonSaid(said), reason=why)
+        try:
+            persons = say_of_person(context, caller, order).persons
+        except NothingDoneError as error:
+            raise click.ClickException(str(error)) from None
+    for one in persons:
+        if as_json:
+            echo_json(one)
         else:
-            echo(f"{one}: no admin has said anything")
-        for date, day in days[one].items():
-            echo(f"caught on {date}: {day.marked} of {day.events} rows marked")
-        for suppression in quiet[one]:
-            echo(suppression_line(suppression, time.time()))
+            _show(one)
+
+
+def _show(one: EventLogPerson) -> None:
+    if one.word is not None:
+        said = "fraud" if one.word.fraud else "good"
+        echo(f"{one.person}: {said}, says an admin {plain(one.word.why)}")
+    else:
+        echo(f"{one.person}: no admin has said anything")
+    for date, day in one.caught.items():
+        echo(f"caught on {date}: {day.marked} of {day.events} rows marked")
+    for suppression in one.suppressed:
+        echo(suppression_line(suppression, time.time()))

@@ -11,11 +11,12 @@ from rich.table import Table
 
 from oborona.atomic_file import write_atomically
 from oborona.cli.context import CliContext, pass_cli_context
-from oborona.cli.eventlog.logs import policy_rules, schema_of
+from oborona.cli.eventlog.logs import policy_rules
 from oborona.cli.model.final_status import quality_rows
 from oborona.cli.output import echo, echo_json
 from oborona.cli.terminal import Terminal, plain
 from oborona.daemon.event_logs import check_packages
+from oborona.desk.event_logs.logs import log_named
 from oborona.desk.models.final_models import moment
 from oborona.desk.owner import as_owner_of
 from oborona.errors import OboronaError, StoreError
@@ -35,7 +36,7 @@ def person_model() -> None:
 @pass_cli_context
 def status(context: CliContext, log: str, as_json: bool) -> None:
     """Show the model of a LOG: when it was trained, and how it judged days that came later."""
-    from oborona.eventlog.logs import model_path  # noqa: PLC0415 - see `eventlog run`
+    from oborona.eventlog.known_logs import model_path  # noqa: PLC0415 - see `eventlog run`
 
     path = model_path(context.state, log)
     found = _read(context, log, path)
@@ -65,7 +66,7 @@ def status(context: CliContext, log: str, as_json: bool) -> None:
 @pass_cli_context
 def install(context: CliContext, log: str, file: Path) -> None:
     """Put a trained model in force for a LOG: from the next pass over a day on."""
-    from oborona.eventlog.logs import model_path  # noqa: PLC0415 - see `eventlog run`
+    from oborona.eventlog.known_logs import model_path  # noqa: PLC0415 - see `eventlog run`
 
     found = _read(context, log, file)
     if found is None:
@@ -82,9 +83,9 @@ def install(context: CliContext, log: str, file: Path) -> None:
 @pass_cli_context
 def remove(context: CliContext, log: str) -> None:
     """Take the model of a LOG away: what it said last is heeded for a week."""
-    from oborona.eventlog.logs import model_path  # noqa: PLC0415 - see `eventlog run`
+    from oborona.eventlog.known_logs import model_path  # noqa: PLC0415 - see `eventlog run`
 
-    path = model_path(context.state, schema_of(context, log).name)
+    path = model_path(context.state, log_named(context, log).name)
     if not path.exists():
         raise StoreError(f"{log} has no model of persons")
     path.unlink()
@@ -100,7 +101,7 @@ def _read(context: CliContext, log: str, path: Path) -> PersonModel | None:
     check_packages()
     from oborona.eventlog.persons.model import known_names, read_model  # noqa: PLC0415 - see above
 
-    schema = schema_of(context, log)
+    schema = log_named(context, log)
     rules = policy_rules(context).of_day(log)
     counted = () if rules.log is None else rules.log.counted
     try:

@@ -11,10 +11,11 @@ from rich.table import Table
 
 from oborona.cli.context import CliContext, pass_cli_context
 from oborona.cli.duration import DurationParam
-from oborona.cli.eventlog.logs import open_log_tables, policy_rules, schema_of
+from oborona.cli.eventlog.logs import open_log_tables, policy_rules
 from oborona.cli.output import echo, echo_json
 from oborona.cli.terminal import Terminal, plain
 from oborona.daemon.event_logs import check_packages
+from oborona.desk.event_logs.logs import log_named
 
 if TYPE_CHECKING:
     from oborona.eventlog.rules.compare import RuleComparison
@@ -70,7 +71,7 @@ def _compared(
     from oborona.eventlog.folder import LogFolder  # noqa: PLC0415
     from oborona.eventlog.replay import RuleReplay  # noqa: PLC0415
 
-    schema = schema_of(context, log)
+    schema = log_named(context, log)
     before, after = (policy_rules(one).of(log) for one in (context, context.under(folder)))
     with open_log_tables(context) as tables:
         folder_of_log = LogFolder(tables.root, log)

@@ -10,10 +10,10 @@ import click
 
 from oborona.atomic_file import write_atomically
 from oborona.cli.context import CliContext, pass_cli_context
-from oborona.cli.eventlog.logs import open_log_store, schema_of
 from oborona.cli.output import echo, echo_json
 from oborona.cli.terminal import plain
 from oborona.daemon.event_logs import check_packages
+from oborona.desk.event_logs.logs import log_named, open_log_store
 from oborona.telemetry import status
 
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ def _names(context: CliContext, store: LogStore, log: str) -> list[str]:
     """
     known = store.logs()
     if log:
-        return [log] if log in known else [schema_of(context, log).name]
+        return [log] if log in known else [log_named(context, log).name]
     folder = Path(context.loaded.settings.paths.event_logs)
     if {path.stem for path in folder.glob("*.toml")} <= set(known):
         return known

@@ -6,32 +6,34 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 import msgspec
 
 from oborona.cli.context import CliContext, pass_cli_context
 from oborona.cli.duration import DurationParam, shown_time
-from oborona.cli.eventlog.logs import named_hashes, open_log_store, policy_rules, schema_of
-from oborona.cli.invoking_user import invoking_user
 from oborona.cli.output import echo, echo_json
 from oborona.cli.terminal import plain
-from oborona.daemon.event_logs import check_packages
-from oborona.errors import ConfigError
-from oborona.toml import did_you_mean
-
-if TYPE_CHECKING:
-    from oborona.eventlog.schema import LogSchema
-    from oborona.eventlog.suppression.book import RuleSuppression
-
-LONGEST_S = 366 * 86_400.0
-MAX_WHY = 500  # characters
+from oborona.cli.terminal_person import terminal_caller
+from oborona.desk.acts.event_log_persons import (
+    LONGEST_S,
+    MAX_WHY,
+    SuppressionEndOrder,
+    SuppressionOrder,
+    end_suppressions,
+    is_one_line,
+    suppress_rules,
+)
+from oborona.desk.asks.event_log_persons import SuppressionsQuestion, list_suppressions
+from oborona.desk.refusals import NothingDoneError
+from oborona.eventlog.suppression.book import RuleSuppression
+from oborona.eventlog.suppression.quiet_rule import EVERY
 
 
 def _one_line(_ctx: click.Context, _param: click.Parameter, text: str) -> str:
     """Return a text that stands on one line."""
-    if not (text.strip() and text.isprintable() and len(text) <= MAX_WHY):
+    if not is_one_line(text):
         raise click.BadParameter(f"one line of printable text, of at most {MAX_WHY} characters")
     return text
 
@@ -85,31 +87,16 @@ def suppress(
     PERSON is a number as tables have it, or a name: an address, a login, a network; of a log of
     others all parts that it declares, in their order.
     """
-    check_packages()
-    from oborona.eventlog.suppression.book import RuleSuppression, SuppressionBook  # noqa: PLC0415 - see `eventlog run`
-    from oborona.eventlog.suppression.quiet_rule import EVERY  # noqa: PLC0415
-
-    schema = schema_of(context, log)
-    if rule is not None:
-        _check_rule(context, schema, rule)
     now = time.time()
-    told = [
-        RuleSuppression(
-            person=one,
-            rule=rule or EVERY,
-            since=now - since,
-            until=now + until,
-            who=invoking_user(),
-            why=because,
-            asked=now,
-        )
-        for one in named_hashes(context, log, person)
-    ]
-    with open_log_store(context) as store:
-        book = SuppressionBook(store, log)
-        for one in told:
-            book.begin(one)
-    _show(told, now, as_json)
+    order = SuppressionOrder(
+        log=log,
+        person=list(person),
+        until=now + until,
+        since=now - since,
+        rule=rule or "",
+        reason=because,
+    )
+    _show(suppress_rules(context, terminal_caller(), order).suppressions, now, as_json)
 
 
 @click.command()
@@ -119,18 +106,11 @@ def suppress(
 @pass_cli_context
 def unsuppress(context: CliContext, log: str, person: Sequence[str], rule: str | None) -> None:
     """End what `suppress` began for a PERSON of a LOG: rules are held against them from now on."""
-    check_packages()
-    from oborona.eventlog.suppression.book import SuppressionBook  # noqa: PLC0415 - see above
-
-    schema_of(context, log)
-    now, who = time.time(), invoking_user()
-    with open_log_store(context) as store:
-        book = SuppressionBook(store, log)
-        ended = sum(
-            book.take_back(one, rule, who, now) for one in named_hashes(context, log, person)
-        )
-    if not ended:
-        raise click.ClickException("nothing is suppressed for this person")
+    order = SuppressionEndOrder(log=log, person=list(person), rule=rule or "")
+    try:
+        ended = end_suppressions(context, terminal_caller(), order).ended
+    except NothingDoneError as error:
+        raise click.ClickException(str(error)) from None
     echo(f"{log}: {ended} taken back")
 
 
@@ -141,39 +121,13 @@ def unsuppress(context: CliContext, log: str, person: Sequence[str], rule: str |
 @pass_cli_context
 def suppressed(context: CliContext, log: str, every: bool, as_json: bool) -> None:
     """Show for which persons of a LOG rules are suppressed, until when, by whom and why."""
-    check_packages()
-    from oborona.eventlog.suppression.book import SuppressionBook  # noqa: PLC0415 - see above
-
-    schema_of(context, log)
-    now = time.time()
-    with open_log_store(context) as store:
-        found = SuppressionBook(store, log).all()
-    _show([one for one in found if every or one.is_open(now)], now, as_json)
-
-
-def _check_rule(context: CliContext, schema: LogSchema, rule: str) -> None:
-    """Refuse a rule that can't be suppressed.
-
-    Raises:
-        ConfigError: it says nothing of a person, or there is none of the name.
-        PolicyError: the policy can't be used.
-    """
-    from oborona.eventlog.daily.verdict import FRAUD_PERSON  # noqa: PLC0415 - see `suppress`
-    from oborona.eventlog.transform.check import ABNORMAL, DUPLICATE  # noqa: PLC0415
-
-    if rule == DUPLICATE:
-        raise ConfigError(f"{DUPLICATE} says nothing of a person, and is not suppressed")
-    known = (ABNORMAL, FRAUD_PERSON, *policy_rules(context).of_day(schema.name).columns)
-    if rule not in known:
-        raise ConfigError(
-            f"no rule of {schema.name} is called {rule[:60]!r}{did_you_mean(rule, known)}"
-        )
+    question = SuppressionsQuestion(log=log, over=every)
+    found = list_suppressions(context, terminal_caller(), question).suppressions
+    _show(found, time.time(), as_json)
 
 
 def suppression_line(one: RuleSuppression, now: float) -> str:
     """Return a suppression as a line for people."""
-    from oborona.eventlog.suppression.quiet_rule import EVERY  # noqa: PLC0415 - see `suppress`
-
     what = "all rules" if one.rule == EVERY else one.rule
     end = f"until {shown_time(one.until)}"
     if one.taken_back is not None:

@@ -4,24 +4,14 @@ when.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from itertools import groupby
-from operator import attrgetter
-from typing import TYPE_CHECKING, Any, Final
-
 import click
 from rich.table import Table
 
 from oborona.cli.context import CliContext, pass_cli_context
-from oborona.cli.eventlog.logs import open_log_store, schema_of
 from oborona.cli.output import echo_json
 from oborona.cli.terminal import Terminal
-from oborona.daemon.event_logs import check_packages
-
-if TYPE_CHECKING:
-    from oborona.eventlog.batch.threshold_book import EventThreshold
-
-DAYS: Final = 14
+from oborona.cli.terminal_person import terminal_caller
+from oborona.desk.asks.event_logs import EventLogQuestion, show_event_thresholds
 
 
 @click.command()
@@ -32,17 +22,8 @@ def thresholds(context: CliContext, log: str, as_json: bool) -> None:
     """Show the thresholds of a LOG: for each event those of the last 14 days that it was made anew,
     the persons that they were made of, and a mark where the last one has leapt.
     """
-    check_packages()
-    from oborona.eventlog.batch.threshold_book import ThresholdBook  # noqa: PLC0415 - see `eventlog run`
-
-    schema = schema_of(context, log)
-    with open_log_store(context) as store:
-        history = ThresholdBook(store, log).history()
-    declared = {"": schema.threshold, **schema.thresholds}
-    of_event = {name: list(days) for name, days in groupby(history, attrgetter("event"))}
-    rows = [
-        _row(name, of_event.get(name, []), declared) for name in sorted(declared.keys() | of_event)
-    ]
+    question = EventLogQuestion(log=log)
+    rows = show_event_thresholds(context, terminal_caller(), question).thresholds
     if as_json:
         for row in rows:
             echo_json(row)
@@ -53,30 +34,12 @@ def thresholds(context: CliContext, log: str, as_json: bool) -> None:
     table.add_column("last days")
     for row in rows:
         table.add_row(
-            row["event"] or "(others)",
-            f"{row['threshold']:g}" + " !" * row["leapt"],
-            f"{row['declared']:g}",
-            row["date"] or "-",
-            str(row["people"]),
-            f"{row['most']:g}",
-            " ".join(f"{line:g}" for line in row["days"]),
+            row.event or "(others)",
+            f"{row.threshold:g}" + " !" * row.leapt,
+            f"{row.declared:g}",
+            row.date or "-",
+            str(row.people),
+            f"{row.most:g}",
+            " ".join(f"{line:g}" for line in row.days),
         )
     Terminal(soft_wrap=True).print(table)
-
-
-def _row(name: str, history: list[EventThreshold], declared: Mapping[str, float]) -> dict[str, Any]:
-    from oborona.eventlog.batch.threshold_book import threshold_leap  # noqa: PLC0415 - see above
-
-    least = declared.get(name, declared[""])
-    days = [round(one.threshold, 1) for one in history[-DAYS:]]
-    last = history[-1] if history else None
-    return {
-        "event": name,
-        "threshold": days[-1] if days else least,
-        "declared": least,
-        "date": last.date if last else "",
-        "people": last.people if last else 0,
-        "most": last.most if last else 0.0,
-        "days": days,
-        "leapt": threshold_leap(history) is not None,
-    }

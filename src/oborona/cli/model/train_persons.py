@@ -11,11 +11,12 @@ from rich.table import Table
 
 from oborona.atomic_file import write_atomically
 from oborona.cli.context import CliContext
-from oborona.cli.eventlog.logs import open_log_tables, policy_rules, schema_of
+from oborona.cli.eventlog.logs import open_log_tables, policy_rules
 from oborona.cli.model.final_status import quality_rows
 from oborona.cli.output import echo
 from oborona.cli.terminal import Terminal
 from oborona.daemon.event_logs import check_packages
+from oborona.desk.event_logs.logs import log_named
 from oborona.feedback.final.train import NotTrainable, TrainingResult, train
 from oborona.policy.models.final.file import encode, version
 
@@ -69,7 +70,7 @@ def _examples(
     from oborona.eventlog.suppression.book import SuppressionBook  # noqa: PLC0415
     from oborona.eventlog.tables.delta import DeliveredTable  # noqa: PLC0415
 
-    schema = schema_of(context, log)
+    schema = log_named(context, log)
     rules = policy_rules(context).of_day(log)
     assert rules.log is not None, "the schema of the log is known"
     with open_log_tables(context) as tables:

@@ -6,17 +6,14 @@ from pathlib import Path
 
 import click
 
-from oborona import state_files
-from oborona.atomic_file import write_atomically
 from oborona.cli.context import CliContext, pass_cli_context
 from oborona.cli.label_store import warn_without_trainer
 from oborona.cli.output import echo
-from oborona.desk.labels.label_store import open_labels
-from oborona.desk.owner import as_asker
+from oborona.cli.terminal_person import terminal_caller
+from oborona.desk.acts.model_base import BaseWeightsOrder, import_weights
+from oborona.desk.asks.model_weights import WeightsQuestion, export_weights
 from oborona.errors import StoreError
 from oborona.feedback import snapshots
-from oborona.feedback.training_store import TrainingStore
-from oborona.feedback.weights_file import WeightsFile
 
 
 @click.command()
@@ -26,13 +23,9 @@ def export(context: CliContext, file: Path) -> None:
     """Write the weights in force to a file: numbers, no text, no names, nothing of who said
     what.
     """
-    source = WeightsFile(context.state / state_files.WEIGHTS)
-    snapshots.write(file, source.image(), b"")
-    header = source.header
-    echo(
-        f"{file}: version {header.version}, {header.spam + header.base_spam} of spam and "
-        f"{header.ham + header.base_ham} of ham"
-    )
+    weights = export_weights(context, terminal_caller(), WeightsQuestion())
+    snapshots.write(file, weights.content)
+    echo(f"{file}: version {weights.version}, {weights.spam} of spam and {weights.ham} of ham")
 
 
 @click.command(name="import")
@@ -49,24 +42,19 @@ def import_(context: CliContext, file: Path | None, nothing: bool) -> None:
     """
     if (file is None) is not nothing:
         raise click.UsageError("name a FILE, or say --none")
-    with open_labels(context, make=True) as opened:
-        path = context.state / state_files.WEIGHTS_BASE
-        if file is None:
-            snapshots.remove(path)
-            words = "the model goes on without a base"
-        else:
-            try:
-                with as_asker():
-                    base = snapshots.read(file)  # whole, and of this layout
-                    octets = file.read_bytes()
-            except OSError as error:
-                raise StoreError(f"{file}: {error.strerror or error}") from error
-            write_atomically(path, octets)
-            words = (
-                f"the base is version {base.header.version}, of {base.header.spam} messages "
-                f"of spam and {base.header.ham} of ham"
-            )
-        with TrainingStore(opened.path) as lessons:
-            lessons.request_rebuild()
-        echo(words)
-        warn_without_trainer(context)
+    content = None
+    if file is not None:
+        try:
+            content = file.read_bytes()
+        except OSError as error:
+            raise StoreError(f"{file}: {error.strerror or error}") from error
+    order = BaseWeightsOrder(content=content, called=str(file))
+    base = import_weights(context, terminal_caller(), order)
+    if file is None:
+        echo("the model goes on without a base")
+    else:
+        echo(
+            f"the base is version {base.version}, of {base.spam} messages of spam and {base.ham} "
+            "of ham"
+        )
+    warn_without_trainer(context)

@@ -21,13 +21,12 @@ from oborona.desk.acts.personal import (
     AllowOrder,
     DenyOrder,
     ListedEntries,
-    RemoveOrder,
     StrictnessOrder,
     allow_senders,
     deny_senders,
-    remove_entries,
     set_strictness,
 )
+from oborona.desk.acts.personal_removal import RemoveOrder, remove_entries
 from oborona.desk.asks.personal import PersonalListQuestion, show_person
 from oborona.desk.persons.store import person_named
 from oborona.desk.refusals import UnusableValueError

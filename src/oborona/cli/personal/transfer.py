@@ -13,7 +13,7 @@ from oborona.cli.context import CliContext, pass_cli_context
 from oborona.cli.mailboxes import UnreadableMail
 from oborona.cli.output import echo, echo_json
 from oborona.cli.terminal_person import terminal_caller
-from oborona.desk.acts.personal import PersonImportOrder, import_person
+from oborona.desk.acts.personal_import import PersonImportOrder, import_person
 from oborona.desk.asks.personal import PersonExportQuestion, export_person
 from oborona.desk.persons.store import person_named
 from oborona.feedback.address_book import MAX_OCTETS

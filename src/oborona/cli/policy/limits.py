@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-import time
 from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
@@ -12,16 +10,13 @@ from typing import Any, Final
 import click
 from rich.table import Table
 
-from oborona.accounts.limits.replay import LimitReplay, LimitTrial
 from oborona.cli.context import CliContext, pass_cli_context
 from oborona.cli.duration import DurationParam
 from oborona.cli.output import echo_json
 from oborona.cli.progress import progress
 from oborona.cli.terminal import Terminal, plain
 from oborona.counters.window import DAY_S
-from oborona.desk.policy.limit_trials import replayed_limits
-from oborona.policy.limits import Limit
-from oborona.policy.load import Policy
+from oborona.desk.asks.limits import LimitsQuestion, TriedLimit, TriedLimits, tried_limits
 
 SENDERS: Final = 5  # of each limit that are named
 
@@ -47,68 +42,59 @@ def limits(context: CliContext, since: float | None, folder: Path | None, as_jso
     Two weeks before --since are read, too, for what was usual then. What people said of mail, and
     whom a sender had written to before, is not in the journal: such limits are not tried.
     """
-    policy = (context if folder is None else context.under(folder)).policy()
-    if not policy.limits:
-        raise click.ClickException("the policy has no limits that are switched on")
-    start = time.time() - (since or 7 * DAY_S)
     with ExitStack() as shown:
 
         def begun(number: int) -> Callable[[], None]:
             return shown.enter_context(progress("messages", number))
 
-        replay = asyncio.run(replayed_limits(policy, context.state, start, begun))
+        site = context if folder is None else context.under(folder)
+        tried = tried_limits(site, LimitsQuestion(since_s=since or 7 * DAY_S), begun)
+    if not tried.limits:
+        raise click.ClickException("the policy has no limits that are switched on")
     if as_json:
-        echo_json(
-            {
-                "outgoing": replay.outgoing,
-                "limits": [_as_object(one, replay.trials.get(one.name)) for one in policy.limits],
-            }
-        )
+        limits = [_as_object(one) for one in tried.limits]
+        echo_json({"outgoing": tried.outgoing, "limits": limits})
     else:
-        _show(policy, replay)
+        _show(tried)
 
 
-def _as_object(limit: Limit, trial: LimitTrial | None) -> dict[str, Any]:
+def _as_object(one: TriedLimit) -> dict[str, Any]:
     found: dict[str, Any] = {
-        "limit": limit.name,
-        "then": limit.then,
-        "mode": limit.mode,
-        "tried": trial is not None,
+        "limit": one.limit,
+        "then": one.then,
+        "mode": one.mode,
+        "tried": one.effect is not None,
     }
-    if trial is not None:
+    if one.effect is not None:
         found |= {
-            "messages": trial.messages,
-            "senders": dict(trial.senders.most_common()),
-            "highest": None if trial.highest is None else trial.highest.value,
-            "first": trial.first or None,
+            "messages": one.effect.messages,
+            "senders": one.effect.senders,
+            "highest": one.effect.highest,
+            "first": one.effect.first or None,
         }
     return found
 
 
-def _show(policy: Policy, replay: LimitReplay) -> None:
+def _show(tried: TriedLimits) -> None:
     console = Terminal()
-    console.print(f"{replay.outgoing:,} outgoing messages", highlight=False)
+    console.print(f"{tried.outgoing:,} outgoing messages", highlight=False)
     table = Table("limit", "mode", "then")
     for column in ("messages", "senders", "most was"):
         table.add_column(column, justify="right")
     table.add_column("of whom", overflow="fold")
-    for limit in policy.limits:
-        trial = replay.trials.get(limit.name)
-        if trial is None:
-            table.add_row(plain(limit.name), limit.mode, limit.then, "not tried", "", "", "")
+    for one in tried.limits:
+        effect = one.effect
+        if effect is None:
+            table.add_row(plain(one.limit), one.mode, one.then, "not tried", "", "", "")
             continue
-        highest = trial.highest
+        named = list(effect.senders.items())[:SENDERS]
         table.add_row(
-            plain(limit.name),
-            limit.mode,
-            limit.then,
-            f"{trial.messages:,}",
-            f"{len(trial.senders):,}",
-            "" if highest is None else f"{highest.value:,} of {highest.most:,.0f}",
-            plain(
-                ", ".join(
-                    f"{who} ({number:,})" for who, number in trial.senders.most_common(SENDERS)
-                )
-            ),
+            plain(one.limit),
+            one.mode,
+            one.then,
+            f"{effect.messages:,}",
+            f"{len(effect.senders):,}",
+            "" if effect.highest is None else f"{effect.highest:,} of {effect.line:,.0f}",
+            plain(", ".join(f"{who} ({number:,})" for who, number in named)),
         )
     console.print(table, highlight=False)

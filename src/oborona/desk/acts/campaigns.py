@@ -20,13 +20,9 @@ import time
 import msgspec
 
 from oborona.desk.acts.models import UnlearnOrder, unlearn_words
-from oborona.desk.asks.campaigns import (
-    MOST_EVENTS,
-    CampaignId,
-    find_campaign,
-    open_cases,
-)
+from oborona.desk.asks.campaigns import MOST_EVENTS, CampaignId, find_campaign
 from oborona.desk.call import ActOrder, CallError, NotFoundError, UndoCall, act
+from oborona.desk.campaigns.case_book import open_cases
 from oborona.desk.campaigns.case_lock import lock_of, locked
 from oborona.desk.campaigns.decision_effects import (
     carry_out_decision,

@@ -8,8 +8,9 @@ from typing import Annotated, Final
 import msgspec
 
 from oborona.desk.acts.campaigns import CampaignOrder
-from oborona.desk.asks.campaigns import find_campaign, open_cases
+from oborona.desk.asks.campaigns import find_campaign
 from oborona.desk.call import CallError, UndoCall, act
+from oborona.desk.campaigns.case_book import open_cases
 from oborona.desk.campaigns.case_lock import lock_of, locked
 from oborona.desk.events.event_log import open_event_log
 from oborona.desk.site import Site

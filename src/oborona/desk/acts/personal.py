@@ -1,4 +1,4 @@
-"""A person's own lists, contacts and strictness are changed."""
+"""A person's own lists are added to, and their strictness is set."""
 
 from __future__ import annotations
 
@@ -6,18 +6,16 @@ import math
 import time
 from typing import Annotated, Final
 
-import msgspec
 from msgspec import Meta
 
 from oborona.desk.act_report import ActReport
 from oborona.desk.asks.personal import ShownEntry, shown_entry
 from oborona.desk.call import ActOrder, UndoCall, act
 from oborona.desk.persons.store import open_persons, person_within, stored_person
-from oborona.desk.persons.transfer import read_person, undo_file
+from oborona.desk.persons.transfer import import_again
 from oborona.desk.refusals import MisusedCallError, UnusableValueError
 from oborona.desk.site import Site
 from oborona.domains import registrable
-from oborona.feedback.address_book import MAX_OCTETS, BrokenAddressBook
 from oborona.people.caller import Caller
 from oborona.people.rights import Right
 from oborona.policy.signatures.check import LAST_TIME
@@ -30,11 +28,10 @@ from oborona.reputation.personal import (
     PersonalEntryKind,
     entry,
     list_name,
-    mail_address,
 )
 
 MOST_VALUES: Final = 1000  # in one call
-_Values = Annotated[list[str], Meta(max_length=MOST_VALUES)]
+EntryValues = Annotated[list[str], Meta(max_length=MOST_VALUES)]
 
 
 class DenyOrder(ActOrder, kw_only=True, forbid_unknown_fields=True):
@@ -49,7 +46,7 @@ class DenyOrder(ActOrder, kw_only=True, forbid_unknown_fields=True):
     """
 
     person: str
-    what: _Values
+    what: EntryValues
     kind: PersonalEntryKind = PersonalEntryKind.ADDRESS
     expires: float = 0.0
     note: str = ""
@@ -169,113 +166,7 @@ def _undo_put(
         return UndoCall(call="personal.remove", asked=arguments)
     if {(own_entry.kind, own_entry.value) for own_entry in replaced} != put:
         return None
-    return _import_again(address, replaced, None)
-
-
-def _import_again(
-    address: str, entries: list[PersonalEntry], strictness: float | None
-) -> UndoCall | None:
-    content = undo_file(address, entries, strictness)
-    if content is None:
-        return None
-    return UndoCall(call="personal.import", asked={"person": address, "content": content})
-
-
-class RemoveOrder(ActOrder, kw_only=True, forbid_unknown_fields=True):
-    """What is to be removed.
-
-    Args:
-        person: mail address.
-        what: as it stands in `personal.show`; of a text its name.
-        kind: of these; None = addresses, and names of texts.
-        contacts: addresses among them cease to be contacts, too.
-        everything: lists, contacts and strictness.
-    """
-
-    person: str
-    what: _Values = msgspec.field(default_factory=list)
-    kind: PersonalEntryKind | None = None
-    contacts: bool = True
-    everything: bool = False
-
-
-class RemovedEntries(ActReport, frozen=True, kw_only=True):
-    """What was removed.
-
-    Args:
-        person: mail address in its normal form.
-        removed: how many.
-        entries: which.
-    """
-
-    person: str
-    removed: int
-    entries: list[ShownEntry]
-
-
-@act("personal.remove", Right.PERSON, Right.OWN, scoped=True, about=("person", "what"))
-def remove_entries(site: Site, caller: Caller, asked: RemoveOrder) -> RemovedEntries:
-    """Remove entries or contacts of a person.
-
-    Raises:
-        UnusableValueError: it is no mail address.
-        MisusedCallError: neither what is removed is named, nor everything.
-        NotFoundError: the person is beyond what the caller may change.
-        StoreError: the store can't be written, or there is none.
-    """
-    address, now = person_within(caller, asked.person, Right.PERSON), time.time()
-    if bool(asked.what) is asked.everything:
-        raise MisusedCallError("name what is to be removed, or everything")
-    keys = set(_entry_keys(asked.what, asked.kind))
-    with open_persons(site, make=False) as store:
-        before = store.of(address)
-        gone = [
-            own_entry
-            for own_entry in before.entries
-            if asked.everything
-            or (
-                (own_entry.kind, own_entry.value) in keys
-                and (asked.contacts or own_entry.side is not EntryAction.CONTACT)
-            )
-        ]
-        removed = len(gone)
-        if asked.dry:
-            pass
-        elif asked.everything:
-            removed = store.clear(address)
-        else:
-            removed = store.remove(address, keys, contacts=asked.contacts)
-    strictness = before.strictness if asked.everything else None
-    return RemovedEntries(
-        dry=asked.dry,
-        undo=_import_again(address, gone, strictness) if gone or asked.everything else None,
-        person=address,
-        removed=removed,
-        entries=[shown_entry(own_entry, now) for own_entry in gone],
-    )
-
-
-def _entry_keys(
-    values: list[str], kind: PersonalEntryKind | None
-) -> list[tuple[PersonalEntryKind, str]]:
-    """Return each thing under every kind that it may be of."""
-    things = []
-    for text in values:
-        if kind is not None:
-            value = (
-                list_name(text)
-                if kind is PersonalEntryKind.LIST
-                else text.strip().lower().removeprefix("@")
-            )
-            things.append((kind, mail_address(text) if kind is PersonalEntryKind.SENDER else value))
-        elif mail_address(text):
-            things += [
-                (PersonalEntryKind.ADDRESS, mail_address(text)),
-                (PersonalEntryKind.CLAIMED, mail_address(text)),
-            ]
-        else:
-            things.append((PersonalEntryKind.TEXT, text.strip().lower()))
-    return things
+    return import_again(address, replaced, None)
 
 
 class StrictnessOrder(ActOrder, kw_only=True, forbid_unknown_fields=True):
@@ -314,70 +205,4 @@ def set_strictness(site: Site, caller: Caller, asked: StrictnessOrder) -> SetStr
     undo = UndoCall(call="personal.strict", asked={"person": address, "factor": before})
     return SetStrictness(
         dry=asked.dry, person=address, factor=asked.factor, before=before, undo=undo
-    )
-
-
-class PersonImportOrder(ActOrder, kw_only=True, forbid_unknown_fields=True):
-    """An address book, or what `personal.export` answers.
-
-    Args:
-        person: mail address.
-        content: the file.
-        called: its name.
-    """
-
-    person: str
-    content: Annotated[bytes, Meta(max_length=MAX_OCTETS + 1)]
-    called: Annotated[str, Meta(max_length=1000)] = "-"
-
-
-class ImportedPerson(ActReport, frozen=True, kw_only=True):
-    """What was taken of a file.
-
-    Args:
-        person: mail address in its normal form.
-        format: of the file.
-        entries: how many it holds.
-        new: how many of them were not there before.
-        passed_over: how many are no mail address.
-        problems: of the file, in words.
-    """
-
-    person: str
-    format: str
-    entries: int
-    new: int
-    passed_over: int
-    problems: list[str]
-
-
-@act("personal.import", Right.PERSON, Right.OWN, scoped=True, about=("person",))
-def import_person(site: Site, caller: Caller, asked: PersonImportOrder) -> ImportedPerson:
-    """Take an address book as contacts, or what was exported: all of it, or nothing.
-
-    Raises:
-        UnusableValueError: it is no mail address.
-        BrokenAddressBook: the file can't be used.
-        NotFoundError: the person is beyond what the caller may change.
-        StoreError: the store can't be written.
-    """
-    address, now = person_within(caller, asked.person, Right.PERSON), time.time()
-    try:
-        file = read_person(asked.content, address, now)
-    except BrokenAddressBook as fault:
-        raise BrokenAddressBook(f"{asked.called}: {fault}") from None
-    new = 0
-    if not asked.dry:
-        with open_persons(site) as store:
-            new = store.put(address, file.entries, now=now)
-            if file.strictness is not None:
-                store.strict(address, file.strictness)
-    return ImportedPerson(
-        dry=asked.dry,
-        person=address,
-        format=file.format,
-        entries=len(file.entries),
-        new=new,
-        passed_over=file.passed_over,
-        problems=list(file.problems),
     )

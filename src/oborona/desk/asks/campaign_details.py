@@ -13,13 +13,12 @@ from oborona.desk.asks.campaigns import (
     CampaignId,
     case_of,
     find_campaign,
-    open_cases,
-    read_cases,
     samples_in_junk,
 )
 from oborona.desk.call import ask
 from oborona.desk.campaigns.campaign_mail import CampaignMail, campaign_mail, whole_pieces
 from oborona.desk.campaigns.campaign_times import CampaignBar, campaign_bars, lines_of
+from oborona.desk.campaigns.case_book import open_cases, read_cases
 from oborona.desk.campaigns.further_effects import ShownEffect, shown_effect
 from oborona.desk.events.event_log import open_event_log
 from oborona.desk.site import Site

@@ -10,13 +10,12 @@ import msgspec
 from msgspec import Meta
 
 from oborona.desk.call import CallError, ask
+from oborona.desk.messages.found_messages import FoundMessage, rows_of
 from oborona.desk.messages.own_mail import OwnMail, own_mail
 from oborona.desk.messages.reference import MessageExplanation, explain_reference
 from oborona.desk.messages.search import (
-    FoundMessage,
     moved_messages,
     open_search,
-    rows_of,
 )
 from oborona.desk.messages.search_question import people_named, read_query, within_scope
 from oborona.desk.messages.story import tell_story

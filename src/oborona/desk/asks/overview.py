@@ -4,33 +4,34 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable
-from contextlib import closing
 from math import sqrt
 from typing import Final
 
 import msgspec
 
 from oborona import state_files
-from oborona.audit.reader import AuditQuery, AuditReader
 from oborona.desk.asks.status import StatusAnswer, StatusQuestion, read_status
 from oborona.desk.call import ask
+from oborona.desk.overview.needs import (
+    MOST,
+    NeededPerson,
+    count_proposals,
+    count_unended,
+    moves_are_paused,
+    read_contested,
+)
 from oborona.desk.site import Site
 from oborona.errors import OboronaError
-from oborona.feedback.processing.campaigns import contested_campaigns
 from oborona.people.caller import Caller
 from oborona.people.rights import Right
-from oborona.sqlite_file import closed_on_error, connect
 from oborona.stores.charts.reader import ChartReader, ChartStep
 from oborona.stores.charts.schema import DAY_S, TEN_S
-from oborona.stores.signatures.rows import SignatureState
-from oborona.stores.signatures.store import SignatureStore
 from oborona.telemetry import status
 from oborona.telemetry.alert import CampaignSighting
 
 BARS: Final = DAY_S // TEN_S
 WEEK: Final = 7 * BARS
 RULE_BARS: Final = 18  # three hours: one alone says little of a rule that seldom hits
-MOST: Final = 20  # of each list
 HOUR_BARS: Final = 6
 _AT_DOOR: Final = ("connect", "sender", "recipient")
 _BARS: Final = {
@@ -77,30 +78,6 @@ class HourlyEvents(msgspec.Struct, kw_only=True):
     pardons: list[int]
 
 
-class ContestedCampaign(msgspec.Struct, kw_only=True):
-    """A campaign of which believed people say both."""
-
-    campaign: int
-    complainers: int
-    pardoners: int
-
-
-class NeededPerson(msgspec.Struct, kw_only=True):
-    """What waits for a person.
-
-    Args:
-        contested: campaigns of the last day, the largest first.
-        proposals: signatures that are proposed.
-        unended: acts of the last week without an end.
-        paused: moves have stopped until somebody says so.
-    """
-
-    contested: list[ContestedCampaign] = []
-    proposals: int = 0
-    unended: int = 0
-    paused: bool = False
-
-
 class Overview(msgspec.Struct, kw_only=True):
     """The first page.
 
@@ -143,13 +120,17 @@ def read_overview(site: Site, caller: Caller, asked: OverviewQuestion) -> Overvi
         first=(last - BARS + 1) * TEN_S,
         waves=_waves(status.read_workers(site.state, now)),
         events=HourlyEvents(complaints=[], pardons=[]),
-        needs=NeededPerson(paused=_paused(site, now)),
+        needs=NeededPerson(paused=moves_are_paused(site, now)),
     )
     for subject, file, look in (
         ("charts", state_files.CHARTS, lambda: _draw(site, overview, last)),
-        ("campaigns", state_files.EVENTS, lambda: _contest(site, overview.needs, now)),
-        ("proposals", state_files.SIGNATURES, lambda: _propose(site, overview.needs)),
-        ("acts without an end", state_files.AUDIT, lambda: _unended(site, overview.needs, now)),
+        ("campaigns", state_files.EVENTS, lambda: read_contested(site, overview.needs, now)),
+        ("proposals", state_files.SIGNATURES, lambda: count_proposals(site, overview.needs)),
+        (
+            "acts without an end",
+            state_files.AUDIT,
+            lambda: count_unended(site, overview.needs, now),
+        ),
     ):
         _try(site, overview.missing, subject, file, look)
     return overview
@@ -173,11 +154,6 @@ def _waves(workers: Iterable[status.WorkerStatus]) -> list[CampaignSighting]:
         if sighting.name not in largest or sighting.hour > largest[sighting.name].hour:
             largest[sighting.name] = sighting
     return sorted(largest.values(), key=lambda one: -one.hour)[:MOST]
-
-
-def _paused(site: Site, now: float) -> bool:
-    recheck = status.read_process(site.state, status.RecheckStatus, now)
-    return bool(recheck and dict(recheck.metrics.values.get("oborona_recheck_paused", ())).get(()))
 
 
 def _draw(site: Site, overview: Overview, last: int) -> None:
@@ -232,24 +208,3 @@ def _changes(now: dict[str, int], before: dict[str, int]) -> list[RuleHitChange]
         for name in sorted({*now, *before}, key=lambda name: (-weight(name), name))[:MOST]
         if weight(name) >= 1
     ]
-
-
-def _contest(site: Site, needs: NeededPerson, now: float) -> None:
-    path = site.state / state_files.EVENTS
-    db = connect(path, write=False)
-    with closed_on_error(db, path), closing(db):
-        needs.contested = [
-            ContestedCampaign(campaign=number, complainers=bad, pardoners=good)
-            for number, bad, good in contested_campaigns(db, now, MOST)
-        ]
-
-
-def _propose(site: Site, needs: NeededPerson) -> None:
-    with SignatureStore(site.state / state_files.SIGNATURES, make=False) as store:
-        needs.proposals = len(store.all(SignatureState.PROPOSED))
-
-
-def _unended(site: Site, needs: NeededPerson, now: float) -> None:
-    with AuditReader(site.state / state_files.AUDIT) as reader:
-        query = AuditQuery(since=now - 7 * DAY_S, open_only=True)
-        needs.unended = len(reader.acts(query, 50 * MOST))

@@ -12,15 +12,16 @@ import msgspec
 
 from oborona import state_files
 from oborona.desk.call import CallError, NotFoundError
+from oborona.desk.messages.found_messages import FoundMessage, rows_of
 from oborona.desk.messages.reader_words import because
-from oborona.desk.messages.search import FoundMessage, rows_of
 from oborona.desk.site import Site
 from oborona.errors import PolicyError, StoreError
 from oborona.ident import HIGHEST, from_text, to_text
 from oborona.journal.entry import CopyDelivery
 from oborona.journal.queries import JournalReader
 from oborona.journal.query import JournalQuery, QueryField, QueryTerm, parse_id
-from oborona.journal.search import JournalSearch, SearchHit
+from oborona.journal.search import JournalSearch
+from oborona.journal.search_hit import SearchHit
 from oborona.people.caller import Scope
 from oborona.policy.load import Policy
 from oborona.recheck.moves import MoveState, MoveStore

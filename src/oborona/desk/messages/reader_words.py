@@ -7,7 +7,7 @@ from __future__ import annotations
 from typing import Final
 
 from oborona.journal.refusal import Told
-from oborona.journal.search import SearchHit
+from oborona.journal.search_hit import SearchHit
 from oborona.policy.load import Policy
 from oborona.types import Action, RuleMode
 

@@ -12,16 +12,17 @@ import msgspec
 from oborona.desk.call import CallError, NotFoundError
 from oborona.desk.messages.explanation import VerdictExplanation
 from oborona.desk.messages.explanation_scope import ExplanationNarrowing, narrow_refusal
+from oborona.desk.messages.found_messages import FoundMessage, rows_of
 from oborona.desk.messages.lookup import FoundEntry, explain_journaled, look_up
 from oborona.desk.messages.proof import MessageProof, ReputedEntity, entities_of, proof_of
 from oborona.desk.messages.refusal import RefusalExplanation, explain_refusal
-from oborona.desk.messages.search import FoundMessage, open_search, rows_of
+from oborona.desk.messages.search import open_search
 from oborona.desk.messages.search_question import read_query, within_scope
 from oborona.desk.site import Site
 from oborona.ident import from_text, to_text
 from oborona.journal.query import BadQuery, JournalQuery, QueryField, QueryTerm
 from oborona.journal.refusal import RecordedRefusal
-from oborona.journal.search import SearchHit
+from oborona.journal.search_hit import SearchHit
 from oborona.people.caller import Scope
 
 CANDIDATES: Final = 20  # messages, where several answer

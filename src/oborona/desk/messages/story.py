@@ -25,7 +25,7 @@ from oborona.journal.entry import JournalEntry
 from oborona.journal.query import JournalQuery, QueryField, QueryTerm
 from oborona.journal.recipient_scope import mask_words
 from oborona.journal.refusal import RecordedRefusal, Refusal
-from oborona.journal.search import SearchHit
+from oborona.journal.search_hit import SearchHit
 from oborona.message.sender_pieces import client_network
 from oborona.people.caller import Scope
 from oborona.recheck.moves import Move, MoveState, MoveStore

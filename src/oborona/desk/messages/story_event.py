@@ -6,7 +6,7 @@ from enum import StrEnum
 
 import msgspec
 
-from oborona.desk.messages.search import FoundMessage
+from oborona.desk.messages.found_messages import FoundMessage
 from oborona.types import Action
 
 

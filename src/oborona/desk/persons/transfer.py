@@ -7,6 +7,7 @@ from typing import Annotated, Final, NamedTuple
 import msgspec
 from msgspec import Meta
 
+from oborona.desk.call import UndoCall
 from oborona.feedback.address_book import BrokenAddressBook, read_address_book
 from oborona.reputation.personal import (
     LAXEST,
@@ -128,3 +129,13 @@ def undo_file(address: str, entries: list[PersonalEntry], strictness: float | No
     return msgspec.json.encode(
         PersonExport(format=FORMAT, person=address, strictness=strictness, entries=tuple(entries))
     )
+
+
+def import_again(
+    address: str, entries: list[PersonalEntry], strictness: float | None
+) -> UndoCall | None:
+    """Return the call that puts entries back exactly; None where none does."""
+    content = undo_file(address, entries, strictness)
+    if content is None:
+        return None
+    return UndoCall(call="personal.import", asked={"person": address, "content": content})

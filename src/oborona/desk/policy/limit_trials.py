@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 from oborona import state_files
 from oborona.accounts.directory import AccountDirectory
@@ -27,9 +28,20 @@ _NOT_TAKEN: Final = (f", {LimitAction.REFUSE}", f", {LimitAction.TEMPFAIL}")
 _NOT_HELD: Final = (f", {LimitAction.HOLD}",)
 
 
+class LimitTrialRun(NamedTuple):
+    """What came of it, and whether all messages were read."""
+
+    replay: LimitReplay
+    complete: bool
+
+
 async def replayed_limits(
-    policy: Policy, state: Path, start: float, begun: Callable[[int], Callable[[], None]]
-) -> LimitReplay:
+    policy: Policy,
+    state: Path,
+    start: float,
+    begun: Callable[[int], Callable[[], None]],
+    within_s: float | None = None,
+) -> LimitTrialRun:
     """Try the limits of a policy on the journal's outgoing messages.
 
     Args:
@@ -37,16 +49,20 @@ async def replayed_limits(
         state: folder of the stores.
         start: Unix seconds of the first message; two weeks before it are read, too.
         begun: is told how many messages there are, and returns what is called with each.
+        within_s: it ends then; None = when all messages are read.
 
     Raises:
         StoreError: the journal can't be read.
     """
+    ends = float("inf") if within_s is None else time.monotonic() + within_s
     replay = LimitReplay(policy, start, _accounts(state / state_files.ACCOUNTS, start))
     async with await JournalReader.open(state / state_files.JOURNAL) as journal:
         before = start - DAYS * DAY_S
         one_more = begun(await journal.count_since(before))
         async for entry in journal.since(before):
             one_more()
+            if time.monotonic() > ends:
+                return LimitTrialRun(replay, complete=False)
             if isinstance(entry, int):  # damaged in the journal
                 continue
             await replay.take(
@@ -58,7 +74,7 @@ async def replayed_limits(
                 taken=_taken(entry, envelope, policy),
                 location=_location(entry),
             )
-    return replay
+    return LimitTrialRun(replay, complete=True)
 
 
 def _accounts(path: Path, now: float) -> AccountDirectory:

@@ -15,7 +15,7 @@ from oborona.ident import from_text, time_of_id
 from oborona.journal.entry import JournalEntry
 from oborona.journal.queries import JournalReader
 from oborona.journal.query import JournalQuery, QueryField, QueryTerm
-from oborona.journal.search import SearchHit
+from oborona.journal.search_hit import SearchHit
 from oborona.message.shingles import ShingleType
 from oborona.people.caller import Scope
 from oborona.types import Action

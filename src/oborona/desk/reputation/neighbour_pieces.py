@@ -10,7 +10,7 @@ from oborona.authentication.names import fqdn
 from oborona.desk.reputation.entity import EntityName
 from oborona.desk.reputation.names import NAMED, of_entry
 from oborona.journal.entry import JournalEntry
-from oborona.journal.search import SearchHit
+from oborona.journal.search_hit import SearchHit
 from oborona.message.sender_pieces import client_network
 from oborona.message.shingles import ShingleType
 from oborona.reputation.networks import plain

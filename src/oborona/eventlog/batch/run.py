@@ -45,13 +45,10 @@ from oborona.eventlog.slots import DAY_S, SLOT_S, delivered_at, slot_name, slot_
 from oborona.eventlog.suppression.book import SuppressionBook
 from oborona.eventlog.suppression.names import quiet_table, without_suppressed
 from oborona.eventlog.tables.arrow_schema import arrow_schema
-from oborona.eventlog.tables.checksum import checksum_text, digits
-from oborona.eventlog.tables.parquet import (
-    TableDamaged,
-    read_table,
-    write_checked,
-    write_table,
-)
+from oborona.eventlog.tables.checksum import checksum_text
+from oborona.eventlog.tables.parquet import read_table, write_checked, write_table
+from oborona.eventlog.tables.row_total import digits
+from oborona.eventlog.tables.table_file import TableDamaged
 from oborona.eventlog.transform.check import QUIET, fired_rules
 from oborona.eventlog.transform.histories import event_counts, event_keys
 from oborona.telemetry.log import event

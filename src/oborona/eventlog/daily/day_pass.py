@@ -47,9 +47,11 @@ from oborona.eventlog.schema import RULES, LogSchema
 from oborona.eventlog.slots import DAY_S
 from oborona.eventlog.suppression.book import SuppressionBook
 from oborona.eventlog.tables.arrow_schema import arrow_schema
-from oborona.eventlog.tables.checksum import LARGEST, RowTotal, checksum, digits
+from oborona.eventlog.tables.checksum import checksum
 from oborona.eventlog.tables.delta import REVISION, DeliveredTable
-from oborona.eventlog.tables.parquet import TableMismatch, read_table, write_table
+from oborona.eventlog.tables.parquet import read_table, write_table
+from oborona.eventlog.tables.row_total import LARGEST, RowTotal, digits
+from oborona.eventlog.tables.table_file import TableMismatch
 from oborona.telemetry.log import event
 
 MOST_TRIES: Final = 3

@@ -15,7 +15,6 @@ from oborona.eventlog.batch.rows import rule_lists
 from oborona.eventlog.batch.run import COUNTS, KEYS
 from oborona.eventlog.batch.store import OTHERS, SHADOW
 from oborona.eventlog.daily.verdict import (
-    FRAUD_PERSON,
     FraudPerson,
     fraud_persons,
     is_caught,
@@ -28,6 +27,7 @@ from oborona.eventlog.engines.engine import EventEngine
 from oborona.eventlog.persons.model import PersonModel
 from oborona.eventlog.persons.person_scores import PersonScores
 from oborona.eventlog.policy_rules import EventRules
+from oborona.eventlog.rule_names import FRAUD_PERSON
 from oborona.eventlog.schema import RULES, LogSchema
 from oborona.eventlog.suppression.names import SUPPRESSED, is_quiet, quiet_table, told_apart
 from oborona.eventlog.suppression.quiet_rule import QuietRule

@@ -11,14 +11,13 @@ from typing import Any, Final
 import msgspec
 import pyarrow as pa
 
+from oborona.eventlog.rule_names import DUPLICATE, FRAUD_PERSON
 from oborona.eventlog.rules.compile import BETWEEN
 from oborona.eventlog.schema import FraudLine
 from oborona.eventlog.suppression.names import is_quiet, told_apart
-from oborona.eventlog.transform.check import DUPLICATE, QUIET
+from oborona.eventlog.transform.check import QUIET
 from oborona.eventlog.transform.day import KINDS
 
-FRAUD_PERSON: Final = "FRAUD_PERSON"
-"""The name on all rows of a day of a person who was caught in it."""
 _NO_OFFENCE: Final = frozenset((DUPLICATE, FRAUD_PERSON))
 """Names that say nothing against a person: sources log an event twice, and the verdict itself."""
 MEANINGS: Final = pa.schema(

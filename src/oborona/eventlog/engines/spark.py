@@ -25,7 +25,7 @@ from oborona.config.eventlog import TableEngine
 from oborona.errors import StoreError
 from oborona.eventlog.engines.engine import EngineMemoryError, EventEngine
 from oborona.eventlog.engines.statements import Statement, StatementCache
-from oborona.eventlog.tables.parquet import SUFFIX
+from oborona.eventlog.tables.table_file import SUFFIX
 
 _NO_MEMORY = "OutOfMemoryError"
 

@@ -14,8 +14,8 @@ import msgspec
 
 from oborona.eventlog.batch.store import EventShare, LogStore
 from oborona.eventlog.daily.book import DAY
-from oborona.eventlog.tables.checksum import RowTotal, added, opposite
-from oborona.eventlog.tables.parquet import TableMismatch
+from oborona.eventlog.tables.row_total import RowTotal, added, opposite
+from oborona.eventlog.tables.table_file import TableMismatch
 
 STREAM: Final = "5min"
 SCRUBBED: Final = "the reason named a person who was taken out"

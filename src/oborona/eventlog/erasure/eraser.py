@@ -32,14 +32,11 @@ from oborona.eventlog.merge.book import MergeBook
 from oborona.eventlog.periods import PERIODS
 from oborona.eventlog.schema import RULES, LogSchema
 from oborona.eventlog.tables.arrow_schema import arrow_schema
-from oborona.eventlog.tables.checksum import RowTotal, checksum_text
+from oborona.eventlog.tables.checksum import checksum_text
 from oborona.eventlog.tables.delta import DeliveredTable
-from oborona.eventlog.tables.parquet import (
-    TableDamaged,
-    TableMismatch,
-    read_table,
-    write_table,
-)
+from oborona.eventlog.tables.parquet import read_table, write_table
+from oborona.eventlog.tables.row_total import RowTotal
+from oborona.eventlog.tables.table_file import TableDamaged, TableMismatch
 from oborona.telemetry.log import event
 
 _log = logging.getLogger("oborona.eventlog")

@@ -11,15 +11,15 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import ClassVar
-
-import pyarrow as pa
+from typing import TYPE_CHECKING, ClassVar
 
 from oborona.errors import StoreError
 from oborona.eventlog.keys import EventHasher
 from oborona.eventlog.schema import EventRow, LogSchema
-from oborona.eventlog.tables.arrow_schema import arrow_schema
 from oborona.sqlite_file import ERRORS, explained_error
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 
 class OwnLog(ABC):
@@ -114,6 +114,11 @@ def event_table(rows: Sequence[EventRow], schema: LogSchema) -> pa.Table:
     Raises:
         ValueError, TypeError: a value is not what its column holds.
     """
+    # 50 MiB that nobody needs who asks what logs there are
+    import pyarrow as pa  # noqa: PLC0415
+
+    from oborona.eventlog.tables.arrow_schema import arrow_schema  # noqa: PLC0415
+
     shape = arrow_schema(schema)
     columns = zip(*rows, strict=True) if rows else ((),) * len(shape)
     return pa.table(list(map(list, columns)), schema=shape)

@@ -9,7 +9,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from oborona.eventlog.tables.parquet import TableDamaged, read_column
+from oborona.eventlog.tables.parquet import read_column
+from oborona.eventlog.tables.table_file import TableDamaged
 
 
 def without_repeated(table: pa.Table, earlier: Iterable[Path]) -> pa.Table:

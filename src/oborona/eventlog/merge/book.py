@@ -9,7 +9,7 @@ import msgspec
 
 from oborona.eventlog.batch.store import LogStore
 from oborona.eventlog.periods import DAY
-from oborona.eventlog.tables.checksum import RowTotal, added
+from oborona.eventlog.tables.row_total import RowTotal, added
 
 _SLOTS: Final = msgspec.json.Decoder(dict[str, tuple[str, ...]])
 

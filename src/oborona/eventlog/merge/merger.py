@@ -28,7 +28,8 @@ from oborona.eventlog.folder import LogFolder
 from oborona.eventlog.merge.book import MergeBook, SlotMerge
 from oborona.eventlog.periods import PERIODS, Period, slots_of
 from oborona.eventlog.tables.delta import REVISION, DeliveredTable
-from oborona.eventlog.tables.parquet import TableMismatch, read_table
+from oborona.eventlog.tables.parquet import read_table
+from oborona.eventlog.tables.table_file import TableMismatch
 from oborona.telemetry.log import event
 
 MOST_TABLES: Final = 24  # of a merge: two hours of tables are in memory at once

@@ -25,13 +25,13 @@ from oborona.eventlog.engines.engine import EventEngine
 from oborona.eventlog.persons.model import counted_columns
 from oborona.eventlog.persons.word_book import PersonWord
 from oborona.eventlog.policy_rules import EventRules
+from oborona.eventlog.rule_names import ABNORMAL
 from oborona.eventlog.rules.compile import columns_named
 from oborona.eventlog.schema import RULES, LogSchema
 from oborona.eventlog.suppression.book import SuppressionBook
 from oborona.eventlog.tables.arrow_schema import arrow_schema
 from oborona.eventlog.tables.delta import DeliveredTable
 from oborona.eventlog.transform import day
-from oborona.eventlog.transform.check import ABNORMAL
 from oborona.eventlog.transform.person_features import person_features
 from oborona.policy.event_logs import RuledLog
 from oborona.policy.models.final.examples import FinalExample

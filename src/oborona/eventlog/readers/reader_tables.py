@@ -26,7 +26,8 @@ from oborona.eventlog.readers.declared_reader import LogReader, TableKind
 from oborona.eventlog.readers.table_mask import TableMask
 from oborona.eventlog.schema import LogSchema
 from oborona.eventlog.tables.delta import DeliveredTable, plain_texts
-from oborona.eventlog.tables.parquet import ROW_GROUP, SUFFIX
+from oborona.eventlog.tables.parquet import ROW_GROUP
+from oborona.eventlog.tables.table_file import SUFFIX
 from oborona.telemetry.log import event
 
 _MADE_OF: Final = b"oborona.made_of"

@@ -12,9 +12,10 @@ from typing import Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from oborona.eventlog.rule_names import DUPLICATE
 from oborona.eventlog.rules.compile import BETWEEN
 from oborona.eventlog.suppression.quiet_rule import EVERY, QuietRule, quiet_names
-from oborona.eventlog.transform.check import DUPLICATE, QUIET
+from oborona.eventlog.transform.check import QUIET
 
 SUPPRESSED: Final = " (suppressed)"  # behind the name of a rule that is not held against a person
 _MOST_TEXTS: Final = 10_000

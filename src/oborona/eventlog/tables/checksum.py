@@ -8,8 +8,7 @@ faults, not against people: the hash is not keyed.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Final, NamedTuple
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
@@ -17,16 +16,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import xxhash
 
-
-class RowTotal(NamedTuple):
-    """How many rows there are, and their checksum."""
-
-    rows: int
-    checksum: str
-
+from oborona.eventlog.tables.row_total import digits
 
 Hashes = npt.NDArray[np.uint64]
-LARGEST: Final = (1 << 64) - 1
 _NULL: Final = np.uint64(0x6E756C6C)
 _ONE: Final = np.uint64(0x9E3779B97F4A7C15)
 _TWO: Final = np.uint64(0xBF58476D1CE4E5B9)
@@ -41,21 +33,6 @@ def checksum(table: pa.Table) -> int:
 def checksum_text(table: pa.Table) -> str:
     """Return the checksum of a table as 16 hexadecimal digits."""
     return digits(checksum(table))
-
-
-def digits(total: int) -> str:
-    """Return a checksum as 16 hexadecimal digits."""
-    return f"{total:016x}"
-
-
-def added(totals: Iterable[str]) -> str:
-    """Return the checksum of the rows of several tables, all as digits."""
-    return digits(sum(int(total, 16) for total in totals) & LARGEST)
-
-
-def opposite(total: str) -> str:
-    """Return the checksum that makes another nothing when both are added, as digits."""
-    return digits(-int(total, 16) & LARGEST)
 
 
 def row_hashes(table: pa.Table) -> Hashes:

@@ -23,8 +23,9 @@ from deltalake import CommitProperties, DeltaTable, Transaction, write_deltalake
 from deltalake.exceptions import DeltaError
 
 from oborona.errors import StoreError
-from oborona.eventlog.tables.checksum import LARGEST, RowTotal, checksum, digits
+from oborona.eventlog.tables.checksum import checksum
 from oborona.eventlog.tables.parquet import ROW_GROUP
+from oborona.eventlog.tables.row_total import LARGEST, RowTotal, digits
 
 APPLICATION: Final = "oborona"
 """The name under which a table knows what was appended to it."""

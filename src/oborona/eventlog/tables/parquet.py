@@ -17,17 +17,9 @@ import pyarrow.parquet as pq
 from oborona.atomic_file import write_atomically
 from oborona.errors import StoreError
 from oborona.eventlog.tables.checksum import checksum
+from oborona.eventlog.tables.table_file import TableDamaged, TableMismatch
 
-SUFFIX: Final = ".parquet"
 ROW_GROUP: Final = 1 << 17  # rows: what one thread holds in memory at a time, unpacked
-
-
-class TableDamaged(StoreError):  # noqa: N818 - reads as what happened
-    """A file holds no whole table of the columns that it is to have."""
-
-
-class TableMismatch(StoreError):  # noqa: N818 - reads as what happened
-    """A table has other rows than the one that it was made of."""
 
 
 def write_table(path: Path, table: pa.Table) -> None:

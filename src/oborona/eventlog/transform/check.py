@@ -23,10 +23,9 @@ import ibis
 from ibis.expr import types as ir
 
 from oborona.eventlog.policy_rules import EventRules
+from oborona.eventlog.rule_names import ABNORMAL, DUPLICATE
 from oborona.eventlog.rules.compile import fired_names
 
-DUPLICATE: Final = "DUPLICATE"
-ABNORMAL: Final = "ABNORMAL"
 QUIET: Final = "names_quiet"
 """The column of names that are not held against the person of a row."""
 EARLIER: Final = ibis.literal(-1, type="int64")

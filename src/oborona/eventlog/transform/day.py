@@ -12,11 +12,12 @@ import ibis
 from ibis.expr import types as ir
 
 from oborona.config.eventlog import TableEngine
+from oborona.eventlog.rule_names import DUPLICATE
 from oborona.eventlog.rules.columns import whole_micros
 from oborona.eventlog.rules.compile import BETWEEN
 from oborona.eventlog.schema import RULES
 from oborona.eventlog.slots import DAY_S
-from oborona.eventlog.transform.check import DUPLICATE, QUIET
+from oborona.eventlog.transform.check import QUIET
 
 KINDS: Final = ("names_before", "names_found", QUIET)
 """What the rules of a row follow from, beside whether its person was caught."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ibis
 from ibis.expr import types as ir
 
-from oborona.eventlog.transform.check import DUPLICATE
+from oborona.eventlog.rule_names import DUPLICATE
 
 
 def usual_counts(rows: ir.Table, quiet: ir.Table, people: int, most: int) -> ir.Table:

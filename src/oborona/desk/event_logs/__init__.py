@@ -1,0 +1,1 @@
+"""Event logs as calls use them."""

@@ -1,0 +1,1 @@
+"""The processes: what is told of each."""
