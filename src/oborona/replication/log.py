@@ -110,7 +110,13 @@ class ReplicationLog:
 
         What PostgreSQL says comes out as `StoreError`; after an error the connection is let go.
         """
-        import psycopg  # noqa: PLC0415 - 60 ms, of those alone who need it
+        try:
+            import psycopg  # noqa: PLC0415 - 60 ms, of those alone who need it
+        except ModuleNotFoundError as error:
+            raise StoreError(
+                f"the site's log: {error.name} is missing: ./setup machines, or the package "
+                "oborona-machines"
+            ) from error
 
         try:
             yield self._opened()
