@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 CONNECT_S: Final = 3  # seconds; libpq takes 2 at least
 STATEMENT_S: Final = 10.0  # that PostgreSQL may take for a change
+TURN_S: Final = 30.0  # that a machine may take for one: who stands still then has lost its turn
 AT_ONCE: Final = 200  # changes that are read at once
 # a machine that is cut off is known as gone by PostgreSQL within so long: its locks are let go
 _KEEPALIVES: Final = (
@@ -147,7 +148,7 @@ class ReplicationLog:
                 options=(
                     f"-c lock_timeout={int(BUSY_S * 1000)} "
                     f"-c statement_timeout={int(STATEMENT_S * 1000)} "
-                    f"-c idle_in_transaction_session_timeout={int(STATEMENT_S * 1000)} "
+                    f"-c idle_in_transaction_session_timeout={int(TURN_S * 1000)} "
                     f"-c search_path=oborona {_KEEPALIVES}"
                 ),
                 keepalives_idle=3,
