@@ -67,7 +67,9 @@ async def test_somebody_signs_in_with_the_roles_of_their_groups(
     desk: LoginDesk, provider: OidcProvider
 ) -> None:
     _, ways = await desk.call("login.ways")
-    assert ways == {"provider": f"127.0.0.1:{provider.port}", "mail": False, "mailbox": False}
+    assert ways == {
+        "provider": f"127.0.0.1:{provider.port}", "mail": False, "mailbox": False, "passkey": False,
+    }  # fmt: skip
     back = await came_back(desk, provider, "anna+staff+chiefs")
     status, started = await desk.call("login.provider", **back)
     assert status == 200, started
