@@ -30,7 +30,7 @@ from oborona.errors import (
     StoreFull,
     StoreVersion,
 )
-from oborona.replication.link import COMMON, link_path, read_link
+from oborona.replication.link import COMMON, ReplicationLink, link_path, read_link
 
 if TYPE_CHECKING:
     from oborona.replication.replica import StoreReplica
@@ -252,13 +252,22 @@ class SqliteFileKind(NamedTuple):
             store_birth.note_birth(path.parent, path.name, birth, fresh=True, empty=new)
         return db
 
+    def link(self, path: Path) -> ReplicationLink | None:
+        """Return the log that a file follows; None = it is this machine's alone.
+
+        Raises:
+            StoreError: it can't be known.
+        """
+        return read_link(path.parent) if path.name in COMMON else None
+
     def replica(self, path: Path) -> StoreReplica | None:
         """Return how a file is kept the same on all machines; None = it is this one's alone.
 
         Raises:
             StoreError: it can't be known.
         """
-        if path.name not in COMMON or (link := read_link(path.parent)) is None:
+        link = self.link(path)
+        if link is None:
             return None
         # of those alone who have several machines
         from oborona.replication.replica import StoreReplica  # noqa: PLC0415
@@ -266,14 +275,6 @@ class SqliteFileKind(NamedTuple):
         return StoreReplica(
             path, link, len(self.format.migrations), lambda db: _run_migrations(db, self.format)
         )
-
-    def is_linked(self, path: Path) -> bool:
-        """Whether a file is to be the same on several machines.
-
-        Raises:
-            StoreError: it can't be known.
-        """
-        return path.name in COMMON and read_link(path.parent) is not None
 
     def told(self, error: Exception, path: Path) -> StoreError:
         """Return what an error of SQLite means, in an admin's words."""
@@ -317,10 +318,12 @@ class SharedSqliteFile:
 
     def __init__(self, path: Path, *, make: bool = True) -> None:
         self.path = path
-        self._db = self.shared.open(path, make=make)
-        self._file = OpenFileCheck(path)
-        self._replica = self.shared.replica(path)
-        self._linked = self._replica is not None
+        self._open_file(make=make)
+
+    def _open_file(self, *, make: bool = True) -> None:
+        self._db = self.shared.open(self.path, make=make)
+        self._file = OpenFileCheck(self.path)
+        self._replica = self.shared.replica(self.path)
 
     def __enter__(self) -> Self:
         return self
@@ -342,11 +345,10 @@ class SharedSqliteFile:
             with self._part():
                 yield self._db
             return
-        if not self._file.in_place() or self.shared.is_linked(self.path) != self._linked:
+        linked = self.shared.link(self.path) is not None
+        if not self._file.in_place() or linked != (self._replica is not None):
             self._db.close()
-            self._db, self._file = self.shared.open(self.path), OpenFileCheck(self.path)
-            self._replica = self.shared.replica(self.path)
-            self._linked = self._replica is not None
+            self._open_file()
         if self._replica is not None:
             with self.told(), self._replica.turn(self._db):
                 yield self._db

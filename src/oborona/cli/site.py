@@ -107,7 +107,7 @@ def forget(context: CliContext, machine: str) -> None:
 @click.option("--json", "as_json", is_flag=True, help="JSON, a machine a line.")
 @pass_cli_context
 def status(context: CliContext, as_json: bool) -> None:
-    """Show the machines of the site and how far each is. Exit status 1 when one is behind, silent
+    """Show the machines of the site and how far each is. Exit status 1 when one is silent
     or stuck.
     """
     found = list_machines(context, terminal_caller(), MachinesQuestion())

@@ -17,10 +17,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
+from importlib import import_module
+from types import ModuleType
 from typing import TYPE_CHECKING, Any, Final, LiteralString, NamedTuple
 
 from oborona.errors import StoreBusy, StoreError
+from oborona.replication.link import ReplicationLink
 from oborona.replication.schema import CHANNEL, MIGRATIONS
 from oborona.sqlite_file import BUSY_S
 
@@ -80,6 +83,32 @@ class LoggedMachine(NamedTuple):
     stores: list[ReplicaPlace]
 
 
+def postgresql_library() -> ModuleType:
+    """Return psycopg, which takes 60 ms to load and is for those alone who need it.
+
+    Raises:
+        StoreError: it is missing.
+    """
+    try:
+        return import_module("psycopg")
+    except ModuleNotFoundError as error:
+        raise StoreError(
+            f"the site's log: {error.name} is missing: ./setup machines, or the package "
+            "oborona-machines"
+        ) from error
+
+
+def known_machines(link: ReplicationLink) -> list[LoggedMachine]:
+    """Return the machines of a site, by name, each with its stores, as the log knows them.
+
+    Raises:
+        StoreError: the log can't be reached, or is another one.
+    """
+    with closing(ReplicationLog(link.address, link.machine)) as log:
+        log.check(link.site)
+        return log.machines()
+
+
 class ReplicationLog:
     """A connection to the log, for one thread at a time, in one process.
 
@@ -111,14 +140,7 @@ class ReplicationLog:
 
         What PostgreSQL says comes out as `StoreError`; after an error the connection is let go.
         """
-        try:
-            import psycopg  # noqa: PLC0415 - 60 ms, of those alone who need it
-        except ModuleNotFoundError as error:
-            raise StoreError(
-                f"the site's log: {error.name} is missing: ./setup machines, or the package "
-                "oborona-machines"
-            ) from error
-
+        psycopg = postgresql_library()
         try:
             yield self._opened()
         except psycopg.errors.LockNotAvailable as error:

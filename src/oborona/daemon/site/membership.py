@@ -26,7 +26,7 @@ from oborona.atomic_file import sync_folder, write_atomically
 from oborona.daemon.site.snapshot import ReplicaSnapshot, fetched, last_snapshot, take_snapshot
 from oborona.errors import StoreError, StoreForeign
 from oborona.replication.link import COMMON, ReplicationLink, link_path, read_link
-from oborona.replication.log import LogForeignError, ReplicationLog
+from oborona.replication.log import LogForeignError, ReplicationLog, postgresql_library
 from oborona.replication.replica import ReplicaPosition, place, position_of
 from oborona.sqlite_file import ERRORS, PARTS, connect, explained_error, part_of
 
@@ -240,13 +240,7 @@ def address_hosts(address: str) -> tuple[str, ...]:
         MembershipError: it can't be one, or it holds a password: command lines and the audit log
             are read by others.
     """
-    try:
-        import psycopg  # noqa: PLC0415 - of those alone who have several machines
-    except ModuleNotFoundError as error:
-        raise MembershipError(
-            f"{error.name} is missing: ./setup machines, or pip install 'psycopg[binary]>=3.2'"
-        ) from error
-
+    psycopg = postgresql_library()
     try:
         parts = psycopg.conninfo.conninfo_to_dict(address)
     except psycopg.ProgrammingError as error:

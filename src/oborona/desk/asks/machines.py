@@ -9,7 +9,7 @@ from oborona.desk.site import Site
 from oborona.people.caller import Caller
 from oborona.people.rights import Right
 from oborona.replication.link import read_link
-from oborona.replication.log import ReplicationLog
+from oborona.replication.log import known_machines
 
 
 class MachinesQuestion(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -52,12 +52,6 @@ def list_machines(site: Site, _caller: Caller, asked: MachinesQuestion) -> SiteM
     link = read_link(site.state)
     if link is None:
         return SiteMachines(machine="", machines=[])
-    log = ReplicationLog(link.address, link.machine)
-    try:
-        log.check(link.site)
-        machines = log.machines()
-    finally:
-        log.close()
     return SiteMachines(
         machine=link.machine,
         machines=[
@@ -71,6 +65,6 @@ def list_machines(site: Site, _caller: Caller, asked: MachinesQuestion) -> SiteM
                     for store, number, behind, trouble in one.stores
                 ],
             )
-            for one in machines
+            for one in known_machines(link)
         ],
     )

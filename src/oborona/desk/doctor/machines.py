@@ -10,7 +10,7 @@ from oborona.desk.doctor.traffic import ago
 from oborona.desk.site import Site
 from oborona.errors import StoreError
 from oborona.replication.link import ReplicationLink, read_link
-from oborona.replication.log import LoggedMachine, ReplicationLog
+from oborona.replication.log import LoggedMachine, known_machines
 
 WHAT: Final = "machines"
 SILENT_S: Final = 30.0  # a machine tells how far it is each 5 s
@@ -21,10 +21,8 @@ def machines(context: Site) -> Iterator[CheckReport]:
     link = read_link(context.state)
     if link is None:
         return
-    log = ReplicationLog(link.address, link.machine)
     try:
-        log.check(link.site)
-        found = log.machines()
+        found = known_machines(link)
     except StoreError as error:
         yield CheckReport(
             WHAT,
@@ -33,8 +31,6 @@ def machines(context: Site) -> Iterator[CheckReport]:
             "is PostgreSQL up, and does it let this machine in?",
         )
         return
-    finally:
-        log.close()
     wrong = [report for one in found for report in _wrong(one, link)]
     yield from wrong
     if not wrong:
