@@ -22,7 +22,7 @@ import msgspec
 from oborona.authentication.model import AuthResult
 from oborona.errors import StoreError
 from oborona.message.hashing import Hasher
-from oborona.message.sender_pieces import client_network
+from oborona.client_network import client_network
 from oborona.message.shingles import ShingleType
 from oborona.policy.counts import MessageCounts
 from oborona.policy.evidence import SenderEvidence

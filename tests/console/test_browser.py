@@ -276,10 +276,7 @@ async def test_older_rows_come_below_with_a_script_and_on_a_page_without(
         await context.close()
 
 
-async def test_a_desk_that_hangs_is_told_as_slow(
-    console: RunningConsole, browser: Browser, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("oborona.console.visit.ASK_S", 0.2)
+async def test_a_desk_that_hangs_is_told_as_slow(console: RunningConsole, browser: Browser) -> None:
     console.desk.answers["me.sessions"] = hang
     context = await walled_context(browser, console, Role.ADMIN)
     walled = WalledPage(await context.new_page(), console.url)

@@ -15,9 +15,9 @@ from pathlib import Path
 import pytest
 
 from oborona import secret, state_files
+from oborona.client_network import client_network
 from oborona.counters.store import LmdbCounters
 from oborona.message.hashing import Hasher, ShingleType
-from oborona.message.sender_pieces import client_network
 from oborona.policy.memory_age import ALL_MAIL
 from oborona.types import Amounts, CountedPieces
 from tests.exim.site import GTUBE, NAME, Site, letter

@@ -30,7 +30,6 @@ MAY_IMPORT = {
     | {"stores", "policy", "config"},
     "counter_load": {"counters"},
     "eventlog": {
-        "message",
         "journal",
         "feedback",
         "accounts",
@@ -84,6 +83,7 @@ EVERYONE = {
     "secret",
     "ident",
     "call_places",
+    "client_network",
     "heartbeat",
     "doorbell",
     "store_birth",

@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from oborona.journal import rows, texts
-from oborona.journal.entry import FACTS_BYTES, SUBJECT_LENGTH, JournalEntry
+from oborona.journal.entry import SUBJECT_LENGTH, JournalEntry
+from oborona.journal.fact_rows import FACTS_BYTES
 from oborona.journal.texts import TEXT_LENGTH
 from oborona.types import Action, Finding, RuleHit, RuleMode, Shingle
 from tests.journal.entries import make_entry

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from oborona.client_network import client_network
 from oborona.message.parse import parse
-from oborona.message.sender_pieces import client_network
 from oborona.message.shingles import MAX_URLS, TYPES, Hasher, ShingleType, shingles
 from oborona.message.unique_pairs import MAX_PAIRED_LINKS, MAX_PAIRED_RECIPIENTS
 from oborona.types import PAIR_BITS, Client, CountedPieces, Envelope

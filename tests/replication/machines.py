@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 import threading
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -69,3 +70,10 @@ def following(
     finally:
         stop.set()
         thread.join()
+
+
+def wait_equal(first: Path, second: Path) -> None:
+    """Wait until two machines that follow the log hold the same."""
+    deadline = time.monotonic() + 20
+    while dump(first) != dump(second) and time.monotonic() < deadline:
+        time.sleep(0.02)

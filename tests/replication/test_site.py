@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sqlite3
 import threading
-import time
 from pathlib import Path
 
 import pytest
@@ -12,7 +11,7 @@ import pytest
 from oborona.errors import StoreError
 from oborona.replication.log import LogUnreachableError
 from tests.peers.postgresql import Postgresql
-from tests.replication.machines import dump, following, new_state, persons, two_machines
+from tests.replication.machines import dump, following, new_state, persons, two_machines, wait_equal
 
 
 def test_each_has_what_the_other_wrote(tmp_path: Path, postgresql: Postgresql) -> None:
@@ -25,9 +24,7 @@ def test_each_has_what_the_other_wrote(tmp_path: Path, postgresql: Postgresql) -
         assert there.clear("ann@example.test") == 1
         assert here.persons() == ["ann@example.test", "bob@example.test"]
     with following(first), following(second):
-        deadline = time.monotonic() + 10
-        while dump(first) != dump(second) and time.monotonic() < deadline:
-            time.sleep(0.02)
+        wait_equal(first, second)
     assert dump(first) == dump(second)
 
 
@@ -78,6 +75,7 @@ def test_many_write_at_once(tmp_path: Path, postgresql: Postgresql) -> None:
             there.strict("bob@example.test", 0.5)
             here.strict("ann@example.test", 1.0)
             assert here.counted() == (6, 120, 120)
+        wait_equal(first, second)
     assert dump(first) == dump(second)
 
 

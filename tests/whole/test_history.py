@@ -11,9 +11,9 @@ from collections.abc import Iterator
 import pytest
 
 from oborona import secret, state_files
+from oborona.client_network import client_network
 from oborona.counters.readonly import open_reader
 from oborona.counters.store import LmdbCounters
-from oborona.message.sender_pieces import client_network
 from oborona.message.shingles import Hasher, ShingleType, envelope_shingles
 from oborona.policy.memory_age import ALL_MAIL
 from oborona.types import (

@@ -61,7 +61,8 @@ RELEASES = ("20261101-100000", "20261102-100000", "20261103-100000")
 def part(home: Path, command: str) -> None:
     words = (
         f"set -euo pipefail; say() {{ :; }}; source {PARTS}; home={home}; "
-        f"command={home}/command; units={home}/units; systemctl() {{ :; }}; {command}"
+        f"site_command={home}/command; command=$site_command; site_units={home}/units; "
+        f"systemctl() {{ :; }}; {command}"
     )
     subprocess.run(["bash", "-c", words], check=True, timeout=60)
 
@@ -90,7 +91,7 @@ def test_an_upgrade_keeps_one_release_more_and_whatever_is_not_ours(tmp_path: Pa
 
 def test_removal_takes_what_was_installed_and_no_clone_that_lies_there(tmp_path: Path) -> None:
     home = opt(tmp_path)
-    part(home, "remove_releases")
+    part(home, "drop_site_program")
     assert {path.name for path in home.iterdir()} == {"milter", ".git", "venv.of-mine", "zone"}
 
 
@@ -98,7 +99,7 @@ def test_removal_leaves_no_empty_folder(tmp_path: Path) -> None:
     home = tmp_path / "oborona"
     (home / RELEASES[0] / "bin").mkdir(parents=True)
     (home / "venv").mkdir()
-    part(home, "remove_releases")
+    part(home, "drop_site_program")
     assert not home.exists()
 
 

@@ -10,7 +10,6 @@ from oborona.journal.evidence import VerdictEvidence
 from oborona.types import Action, Finding, RuleHit, ShadowVerdict, Shingle
 
 SUBJECT_LENGTH: Final = 200  # characters of it, and of From: enough to know a message by
-FACTS_BYTES: Final = 65_536  # of JSON; a message has some hundreds of facts, most of them numbers
 
 
 class JournalEntry(msgspec.Struct, frozen=True, kw_only=True):

@@ -11,7 +11,7 @@ from typing import Final
 
 import msgspec
 
-from oborona.message.sender_pieces import client_network
+from oborona.client_network import client_network
 from oborona.types import Action, RuleHit, Stage
 
 REFUSAL_TEXT_LENGTH: Final = 255  # characters kept of a peer's text: RFC 5321 section 4.5.3.1

@@ -1,28 +1,26 @@
 """Converts journal entries to table rows and back: pure.
 
-Texts are cut, and encoded as `journal.texts` does. Facts are stored as their values; the list of
-their names, the same for almost all messages, is a row of its own.
+Texts are cut, and encoded as `journal.texts` does. Facts: `journal.fact_rows`.
 """
 
 from __future__ import annotations
 
 import struct
 from collections.abc import Mapping
-from functools import lru_cache, partial
-from hashlib import blake2b
+from functools import partial
 from itertools import chain
 from typing import Any, Final, NamedTuple
 
 import msgspec
 
 from oborona.journal.entry import (
-    FACTS_BYTES,
     SUBJECT_LENGTH,
     CopyDelivery,
     JournalEntry,
     LateFindings,
 )
 from oborona.journal.evidence import pack_evidence, unpack_evidence
+from oborona.journal.fact_rows import FACTS_BYTES, pack_facts, unpack_facts
 from oborona.journal.texts import (
     TEXT_LENGTH,
     from_json,
@@ -45,7 +43,6 @@ LATE_COLUMNS: Final = (
     "facts, shingles"
 )
 WENT_COLUMNS: Final = "id, recipient, spam, time"
-MAX_NAMES: Final = 1000  # facts by name that share a list; more is stored with the names in place
 _OVERHEAD_BYTES: Final = 1500  # of a row in memory: two tuples and some thirty small objects
 _WENT_BYTES: Final = 400
 
@@ -56,8 +53,6 @@ _FINDINGS: Final = msgspec.json.Decoder(tuple[Finding, ...])
 _WOULD: Final = msgspec.json.Decoder(ShadowVerdict)
 _ASKS: Final = msgspec.json.Decoder(dict[str, str])
 _TEXTS: Final = msgspec.json.Decoder(tuple[str, ...])
-_OBJECT: Final = msgspec.json.Decoder(dict[str, Any])
-_ARRAY: Final = msgspec.json.Decoder(list[Any])
 
 
 class EntryRow(NamedTuple):
@@ -165,7 +160,7 @@ def unpack_late(row: tuple[Any, ...]) -> LateFindings:
         decided_by=decided_by,
         rules=from_json(rules, _RULES),
         findings=from_json(findings, _FINDINGS),
-        facts=from_json(facts, _OBJECT),
+        facts=unpack_facts(facts, None),
         shingles=unpack_shingles(shingles),
     )
 
@@ -177,7 +172,7 @@ def pack(entry: JournalEntry) -> EntryRow:
         Exception: only where the entry is not what its types say (a shingle type above 255, say):
             our own bug.
     """
-    shape, names, facts = _pack_facts(entry.facts)
+    shape, names, facts = pack_facts(entry.facts)
     message_id = column_text(entry.message_id)
     recipients = to_json(tuple(address[:TEXT_LENGTH] for address in entry.recipients))
     rules = to_json(entry.rules)
@@ -309,45 +304,3 @@ def unpack_asks(stored: str | bytes) -> dict[str, str]:
         ValueError: it is damaged.
     """
     return from_json(stored, _ASKS)
-
-
-def _pack_facts(facts: dict[str, object]) -> tuple[int | None, tuple[str, ...], str | bytes]:
-    values = to_json(list(facts.values()))
-    if len(values) > FACTS_BYTES:
-        facts = {name: value for name, value in facts.items() if isinstance(value, int | float)}
-        values = to_json(list(facts.values()))
-    names = tuple(facts)
-    if len(names) > MAX_NAMES or not names:
-        return None, (), to_json(facts) if len(names) <= 4 * MAX_NAMES else "{}"
-    return _shape(names), names, values
-
-
-def unpack_facts(facts: str | bytes, names: str | bytes | None) -> dict[str, Any]:
-    """Return facts by name.
-
-    Args:
-        facts: JSON, as stored.
-        names: JSON of their list of names; None where facts are an object.
-
-    Raises:
-        ValueError: they are damaged.
-    """
-    if names is None:
-        return from_json(facts, _OBJECT)
-    columns = _names(names)
-    values: list[Any] = from_json(facts, _ARRAY)
-    return dict(zip(columns, values, strict=False))
-
-
-@lru_cache(maxsize=64)
-def _names(stored: str | bytes) -> tuple[str, ...]:
-    return from_json(stored, _TEXTS)
-
-
-@lru_cache(maxsize=64)  # the lists of one policy and the one before it
-def _shape(names: tuple[str, ...]) -> int:
-    """Return the id of a list of names: 63 bits of its hash, so that all processes find the
-    same.
-    """
-    text = "\0".join(names).encode("utf-8", "surrogatepass")
-    return int.from_bytes(blake2b(text, digest_size=8).digest()) >> 1

@@ -8,11 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from functools import lru_cache
-from ipaddress import ip_address
 from typing import Final
 
 from oborona import domains
+from oborona.client_network import client_network
 from oborona.message.hashing import ShingleType
 from oborona.message.model import HeaderField, Message
 from oborona.message.normalise import normalise
@@ -135,26 +134,3 @@ def of_message(message: Message) -> Iterator[tuple[ShingleType, str]]:
     yield ShingleType.MESSAGE_ID_DOMAIN, ident.rpartition("@")[2].lower() if "@" in ident else ""
     yield ShingleType.MAILER, program(message)
     yield ShingleType.HEADER_ORDER, order(message.headers)
-
-
-@lru_cache(maxsize=4096)
-def client_network(ip: str) -> str:
-    """Return the /24 or /64 network of a client address in canonical text, empty when there is
-    none.
-    """
-    try:
-        address = ip_address(ip)
-    except ValueError:
-        return ""
-    if address.version == 4:
-        return ip.rpartition(".")[0] + ".0/24"
-    if address.ipv4_mapped is not None:
-        return client_network(str(address.ipv4_mapped))
-    return str(type(address)(int(address) >> 64 << 64)) + "/64"
-
-
-def client_home(ip: str) -> str:
-    """Return an address as one that counts: of IPv6 the network, of which whoever has one address
-    has all.
-    """
-    return client_network(ip) if ":" in ip and "." not in ip else ip

@@ -22,10 +22,10 @@ from collections.abc import Iterable, Sequence
 from itertools import islice
 from typing import Final
 
+from oborona.client_network import client_home
 from oborona.domains import registrable
 from oborona.message.hashing import Hasher, ShingleType
 from oborona.message.model import EntityKind, EntityLocation, Message
-from oborona.message.sender_pieces import client_home
 from oborona.types import Envelope, Location, ProvedIdentity, Shingle, UniquePair
 
 MAX_PAIRED_RECIPIENTS: Final = 50  # recipients of one message that unique pairs look at

@@ -12,7 +12,7 @@ from __future__ import annotations
 import time
 from typing import Final
 
-from oborona.message.sender_pieces import client_home
+from oborona.client_network import client_home
 from oborona.metrics import Counter
 from oborona.session.loop_lag import LoopLag
 

@@ -17,8 +17,8 @@ from __future__ import annotations
 from typing import Final
 
 from oborona.accounts.sending_account import KnownAccounts
+from oborona.client_network import client_network
 from oborona.message.hashing import Hasher, ShingleType
-from oborona.message.sender_pieces import client_network
 from oborona.policy.limit_table import LimitSubject
 from oborona.policy.limits import LimitFacts
 from oborona.types import Envelope, Shingle

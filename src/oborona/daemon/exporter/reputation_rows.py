@@ -6,11 +6,11 @@ from collections.abc import Iterable, Sequence
 from ipaddress import ip_network
 from typing import Final, NamedTuple
 
+from oborona.client_network import client_network
 from oborona.counters.cluster.reader import ClusterReader
 from oborona.counters.readonly import ReadOnlyCounters
 from oborona.daemon.exporter.list_rows import ListRows
 from oborona.daemon.exporter.row import MAX_WHY, ExportRow, deny_row
-from oborona.message.sender_pieces import client_network
 from oborona.message.shingles import Hasher, ShingleType, envelope_shingles
 from oborona.policy.counts import MessageCounts, shingles_to_read
 from oborona.policy.history import REPIP_BAD

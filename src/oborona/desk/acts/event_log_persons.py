@@ -17,11 +17,11 @@ from oborona.desk.asks.event_log_persons import EventLogPerson, known_persons
 from oborona.desk.asks.event_logs import EventLogName
 from oborona.desk.call import ActOrder, UndoCall, act
 from oborona.desk.event_logs.logs import (
-    check_suppressible,
     log_named,
     named_hashes,
     open_log_store,
 )
+from oborona.desk.event_logs.suppressible_rules import check_suppressible
 from oborona.desk.refusals import NothingDoneError, UnusableValueError
 from oborona.desk.site import Site
 from oborona.eventlog.persons.word_book import PersonWord, PersonWordBook

@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any, Final, NamedTuple
 
+from oborona.client_network import client_network
 from oborona.desk.call import CallError
 from oborona.desk.reputation.entity import EntityName, entity_named
 from oborona.domains import registrable
 from oborona.journal.entry import JournalEntry
 from oborona.message.parse import parse
-from oborona.message.sender_pieces import client_network
 from oborona.message.shingles import Hasher
 from oborona.policy.signatures import (
     BrokenSignature,

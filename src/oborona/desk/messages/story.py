@@ -11,6 +11,7 @@ from typing import Final
 import msgspec
 
 from oborona import state_files
+from oborona.client_network import client_network
 from oborona.desk.configured_site import ConfiguredSite
 from oborona.desk.messages.lookup import FoundEntry
 from oborona.desk.messages.reference import find_meant
@@ -26,7 +27,6 @@ from oborona.journal.query import JournalQuery, QueryField, QueryTerm
 from oborona.journal.recipient_scope import mask_words
 from oborona.journal.refusal import RecordedRefusal, Refusal
 from oborona.journal.search_hit import SearchHit
-from oborona.message.sender_pieces import client_network
 from oborona.people.caller import Scope
 from oborona.recheck.moves import Move, MoveState, MoveStore
 from oborona.types import Action

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from oborona import domains
 from oborona.authentication.names import fqdn
-from oborona.message.sender_pieces import client_network
+from oborona.client_network import client_network
 from oborona.message.shingles import ShingleType
 from oborona.policy.signatures import BrokenSignature, Signature, SignatureFlag, SignatureKind
 from oborona.policy.signatures.check import entity

@@ -12,6 +12,7 @@ from typing import Final, NamedTuple
 import msgspec
 
 from oborona import state_files
+from oborona.client_network import client_network
 from oborona.counters.window import DAY_S, DAYS
 from oborona.desk.reputation.entity import EntityName
 from oborona.desk.reputation.history import (
@@ -25,7 +26,6 @@ from oborona.desk.reputation.history import (
 from oborona.desk.reputation.names import entities, of_journal
 from oborona.desk.reputation.pin_store import pins_for_reading
 from oborona.desk.site import Site
-from oborona.message.sender_pieces import client_network
 from oborona.message.shingles import Hasher, ShingleType
 from oborona.policy.ports import GeoIpLookup
 from oborona.reputation.flag import ReputationFlag

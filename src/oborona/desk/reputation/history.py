@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from itertools import islice
 from typing import Final, NamedTuple
 
+from oborona.client_network import client_network
 from oborona.counters.cluster.reader import ClusterReader
 from oborona.counters.readonly import ReadOnlyCounters
 from oborona.counters.window import Timeline, timeline
 from oborona.desk.reputation.entity import EntityName, entity_of
 from oborona.domains import registrable
-from oborona.message.sender_pieces import client_network
 from oborona.message.shingles import Hasher, ShingleType, envelope_shingles
 from oborona.policy.counts import MessageCounts, shingles_to_read
 from oborona.policy.ports import GeoIpLookup, Totals

@@ -14,11 +14,11 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
+from oborona.client_network import client_network
 from oborona.desk.refusals import UnusableValueError
 from oborona.desk.reputation.entity import EntityName, entity_named, entity_of
 from oborona.journal.entry import JournalEntry
 from oborona.journal.queries import JournalReader
-from oborona.message.sender_pieces import client_network
 from oborona.message.shingles import Hasher, ShingleType
 from oborona.reputation.pins import Pin
 

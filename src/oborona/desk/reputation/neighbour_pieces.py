@@ -7,11 +7,11 @@ from typing import Final
 
 from oborona import domains
 from oborona.authentication.names import fqdn
+from oborona.client_network import client_network
 from oborona.desk.reputation.entity import EntityName
 from oborona.desk.reputation.names import NAMED, of_entry
 from oborona.journal.entry import JournalEntry
 from oborona.journal.search_hit import SearchHit
-from oborona.message.sender_pieces import client_network
 from oborona.message.shingles import ShingleType
 from oborona.reputation.networks import plain
 

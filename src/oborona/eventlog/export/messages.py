@@ -12,15 +12,15 @@ from typing import Final
 
 import msgspec
 
+from oborona.client_network import client_network
 from oborona.eventlog.export.own_log import OwnLog, plain_text
 from oborona.eventlog.ruled_logs import own_schema
 from oborona.eventlog.schema import EventRow
 from oborona.eventlog.times import microseconds
 from oborona.ident import first_id_at
 from oborona.journal import schema as journal
-from oborona.journal.rows import unpack_facts
+from oborona.journal.fact_rows import unpack_facts
 from oborona.journal.texts import from_json, unpack_text
-from oborona.message.sender_pieces import client_network
 from oborona.policy import own_event_logs
 from oborona.types import RuleHit
 
