@@ -20,9 +20,9 @@ from typing import Final, NamedTuple
 import msgspec
 
 from oborona.authentication.model import AuthResult
+from oborona.client_network import client_network
 from oborona.errors import StoreError
 from oborona.message.hashing import Hasher
-from oborona.client_network import client_network
 from oborona.message.shingles import ShingleType
 from oborona.policy.counts import MessageCounts
 from oborona.policy.evidence import SenderEvidence
