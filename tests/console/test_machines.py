@@ -24,6 +24,10 @@ from oborona.console.desk_client import CallerPlace, DeskClient, DeskError
 from oborona.console.machines.cursor import HOME
 from oborona.console.machines.machine_set import MachineHearing, MachineSet
 from oborona.console.server import ConsoleServer
+from oborona.desk.configured_site import SiteSource
+from oborona.desk.doctor.desks import desks
+from oborona.desk.doctor.report import CheckState
+from oborona.desk.site import Site as ConfiguredSite
 from oborona.people.caller import Scope
 from oborona.people.rights import Role
 from tests.console.test_with_desk import Pages
@@ -127,6 +131,24 @@ async def test_who_can_not_be_believed_or_asked_is_named_and_hides_nothing(
     assert "ahead of this machine's" in why["late"]
     assert "another certificate" in why["false"]
     assert "can't be reached" in why["stranger"]
+
+
+def test_doctor_says_who_does_not_answer(site: Site, tmp_path: Path) -> None:
+    file = tmp_path / "oborona.toml"
+    file.write_text("")
+    source = SiteSource(file, site.home.settings)
+    found = {
+        report.words.split()[0].strip(","): report
+        for report in desks(ConfiguredSite(source, pytest.fail))
+    }
+    assert found["mx2"].words.startswith("mx2 answers")
+    said = {name: (found[name].state, found[name].words) for name in ("late", "false", "stranger")}
+    assert {state for state, _ in said.values()} == {CheckState.FAIL}
+    assert "the clock of mx1.example.org" in said["late"][1]
+    assert "another certificate" in said["false"][1]
+    assert "can't be reached" in said["stranger"][1]
+    (apart,) = [one.words for one in found.values() if "apart" in one.words]
+    assert apart.startswith("the clocks of mx3 and of this machine are 30 s apart")
 
 
 @pytest.mark.asyncio

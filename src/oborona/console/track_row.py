@@ -82,7 +82,7 @@ class TrackedMail(msgspec.Struct, frozen=True, kw_only=True):
 HEADS: Final = (
     "time", "id", "verdict", "refused_at", "score", "line", "times", "client", "helo", "login",
     "sender", "from", "recipients", "subject", "size", "decided_by", "reasons", "queue_id",
-    "message_id", "door",
+    "message_id", "door", "machine",
 )  # fmt: skip
 """Of the table as CSV; they stay."""
 
@@ -94,7 +94,7 @@ def cells(row: TrackedMessage) -> tuple[object, ...]:
         row.line, row.times, row.client, row.helo, row.login, row.sender, row.header_from,
         " ".join(row.recipients), row.subject, row.size, row.decided_by,
         "; ".join(f"{one.name} {one.score:+g} {one.say}".rstrip() for one in row.reasons),
-        row.queue_id, row.message_id, row.door,
+        row.queue_id, row.message_id, row.door, row.desk,
     )  # fmt: skip
 
 

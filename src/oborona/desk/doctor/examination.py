@@ -18,6 +18,7 @@ from oborona.desk.doctor.clients import clients
 from oborona.desk.doctor.counters import counters
 from oborona.desk.doctor.daemon import daemon
 from oborona.desk.doctor.delivery import delivery
+from oborona.desk.doctor.desks import desks
 from oborona.desk.doctor.dns import dns
 from oborona.desk.doctor.doors import doors
 from oborona.desk.doctor.engines import engines
@@ -63,7 +64,7 @@ def checks(folder: Path | None) -> Mapping[str, Check]:
         folder: of main.cf, where Postfix has several instances; None: the one that its tools take.
     """
     return {
-        "interpreter": interpreter, "policy": policy_reports, "state": state_reports, "stores": stores, "machines": machines, "name": name, "daemon": daemon, "counters": counters, "doors": doors,
+        "interpreter": interpreter, "policy": policy_reports, "state": state_reports, "stores": stores, "machines": machines, "desks": desks, "name": name, "daemon": daemon, "counters": counters, "doors": doors,
         "postfix": partial(postfix, folder=folder), "exim": exim, "traffic": partial(traffic, folder=folder), "clients": clients, "delivery": delivery, "dns": dns, "free_lists": free_lists,
         "engines": engines, "places": places, "reader": reader, "signatures": signatures, "pins": pins, "accounts": accounts, "hooks": hooks, "addresses": addresses,
         "outgoing": partial(outgoing, folder=folder), "model": model, "final": final, "personal": personal, "intake": intake, "reports": reports_by_mail, "mailboxes": mailboxes,
