@@ -10,7 +10,7 @@ from typing import Final
 import pytest
 
 from tests.boot.machine import Machine
-from tests.boot.mail import is_filtered
+from tests.boot.mail import GTUBE, is_filtered, send
 from tests.boot.steps import eventually, follow, needs_machine
 
 PAGE: Final = "operate/console.md"
@@ -37,14 +37,23 @@ def form(path, **fields):
     page = ask("GET", path)[1]
     fields["token"] = re.search(r'name="token" value="([^"]+)"', page)[1]
     return ask("POST", path, fields)[0]
+def told(status, page):
+    return status, " ".join(re.sub(r"<[^>]*>", " ", page).split())
 begin, password, *pages = sys.argv[1:]
-if begin == "/sign-in":
+if begin == "/senders":  # by nobody who signed in: a reference, and an address
+    page = ask("GET", begin)[1]
+    print(page.count("<form"))
+    token = re.search(r'name="token" value="([^"]+)"', page)
+    fields = {"reference": password, "address": pages[0]} | ({"token": token[1]} if token else {})
+    print(*told(*ask("POST", begin, fields)))
+    sys.exit()
+elif begin == "/sign-in":
     print(form(begin, name="anna", password=password))
 else:
     print(form(begin, password=password, again=password))
 for path in pages:
     status, page = ask("GET", path)
-    print(path, status, " ".join(re.sub(r"<[^>]*>", " ", page).split()))
+    print(path, *told(status, page))
 """
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(1800), needs_machine]
@@ -56,6 +65,12 @@ def browse(machine: Machine, begin: str, *pages: str) -> list[str]:
     signed, *said = machine.run(f"python3 - {words} <<'END'\n{_BROWSER}END").splitlines()
     assert signed == "303"
     return said
+
+
+def asked_as_sender(machine: Machine, reference: str, address: str) -> str:
+    """Ask why a message was refused, as whoever sent it; return what the page says."""
+    words = f"/senders {reference} {address}"
+    return machine.run(f"python3 - {words} <<'END'\n{_BROWSER}END").splitlines()[1]
 
 
 def finds(machine: Machine, begin: str, subject: str) -> None:
@@ -78,6 +93,21 @@ def test_its_page_is_followed(machine: Machine) -> None:
     finds(machine, link[0], "console-one")
     assert "anna people.add" not in machine.run("oborona audit"), "it was root who added her"
     assert "people.add anna" in machine.run("oborona audit")
+
+    # a sender asks by what he was told
+    follow(machine, "Turn it on", "operate/senders.md")
+    eventually(machine, "curl -sf http://127.0.0.1:8891/senders")
+    refusal = send(machine, "console-sender", GTUBE)
+    named = re.fullmatch(
+        r"(?s)550 5\.7\.1 .*reference (\w+); https://mx.example.org/senders", refusal
+    )
+    assert named, refusal
+    eventually(machine, f"oborona find {named[1]}")
+    said = asked_as_sender(machine, named[1], "bob@partner.example")
+    assert said.startswith("200 "), said
+    assert "content" in said.lower(), said
+    stranger = asked_as_sender(machine, named[1], "eve@other.example")
+    assert "content of the message" not in stranger, "his domain is not in the envelope"
 
     follow(machine, "One unit for each process")
     follow(machine, "With one process per unit", PAGE)
