@@ -8,6 +8,7 @@ from __future__ import annotations
 import ctypes
 import errno
 import mmap
+import os
 import signal
 import socket
 
@@ -74,6 +75,13 @@ def test_signals_reach_the_process_itself_alone(
     if kind is not ProcessKind.PICTURE:
         assert asked(kind, machine, "kill", OWN, signal.SIGTERM) == 0
         assert asked(kind, machine, "kill", OTHER, 0) == 0, "is it there?"
+
+
+def test_the_desk_puts_threads_of_its_own_behind_and_no_other_process(
+    machine: tuple[int, int],
+) -> None:
+    assert asked(ProcessKind.DESK, machine, "setpriority", os.PRIO_PROCESS, 0, 10) == 0
+    assert asked(ProcessKind.DESK, machine, "setpriority", os.PRIO_PROCESS, OTHER, 10) != 0
 
 
 def test_the_reader_signals_no_group_and_not_all(machine: tuple[int, int]) -> None:

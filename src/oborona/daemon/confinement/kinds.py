@@ -174,6 +174,8 @@ def call_grants(kind: ProcessKind, pid: int) -> dict[str, CallGrant]:
     granted["clone3"] = CallGrant(_NEVER, errno.ENOSYS)
     if kind in _GIVES_FILES:
         granted |= _plain(system_calls.OWNERS)
+    if kind is ProcessKind.DESK:  # a thread of its own, that gives way to mail
+        granted["setpriority"] = CallGrant((ArgumentRule(1, 0),))
     if kind in STARTS_PROGRAMS:
         return (
             granted

@@ -11,6 +11,7 @@ from typing import Final
 import msgspec
 
 from oborona import state_files
+from oborona.desk.low_priority import run_aside
 from oborona.errors import StoreError
 from oborona.feedback.events.log import EventLog
 from oborona.feedback.events.model import EventKind
@@ -182,7 +183,7 @@ def preview(
     """
     started = time.monotonic()
     trial = _Trial(policy, examples, window_s, time.time())
-    complete = asyncio.run(_read(trial, state, messages, started + within_s))
+    complete = run_aside(lambda: asyncio.run(_read(trial, state, messages, started + within_s)))
     said, by_message = _said(trial.differing, state)
     comparison = trial.comparison
     return PolicyPreview(
