@@ -10,8 +10,9 @@ from typing import Final
 import pytest
 
 from tests.boot.machine import Machine
-from tests.boot.mail import GTUBE, is_filtered, send
+from tests.boot.mail import is_filtered, send
 from tests.boot.steps import eventually, follow, needs_machine
+from tests.letters import GTUBE
 
 PAGE: Final = "operate/console.md"
 PASSWORD: Final = "four words that nobody guesses"
