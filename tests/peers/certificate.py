@@ -1,8 +1,11 @@
-"""A certificate for localhost that nobody has signed, and its key, for servers that speak TLS."""
+"""A certificate for localhost and 127.0.0.1 that nobody has signed, and its key, for servers that
+speak TLS.
+"""
 
 from __future__ import annotations
 
 import datetime as dt
+import ipaddress
 from pathlib import Path
 
 from cryptography import x509
@@ -23,7 +26,15 @@ def write_certificate(path: Path) -> Path:
         .serial_number(x509.random_serial_number())
         .not_valid_before(now - dt.timedelta(days=1))
         .not_valid_after(now + dt.timedelta(days=1))
-        .add_extension(x509.SubjectAlternativeName([x509.DNSName("localhost")]), critical=False)
+        .add_extension(
+            x509.SubjectAlternativeName(
+                [
+                    x509.DNSName("localhost"),
+                    x509.IPAddress(ipaddress.IPv4Address("127.0.0.1")),
+                ]
+            ),
+            critical=False,
+        )
         .sign(key, hashes.SHA256())
     )
     path.write_bytes(

@@ -1,5 +1,5 @@
 """Redis as real processes on free loopback ports: one alone, or a cluster of primaries with a
-replica each.
+replica each; or Valkey, if VALKEY names its program.
 
 Nothing outlives the folder: no snapshot, no log of writes. A node that is started again comes back
 empty and copies its primary, as after the loss of a machine.
@@ -7,8 +7,10 @@ empty and copies its primary, as after the loss of a machine.
 
 from __future__ import annotations
 
+import os
 import shutil
 import socket
+import ssl
 import subprocess
 import tempfile
 import time
@@ -26,6 +28,7 @@ READY_S: Final = 30.0  # bounds a hang; a node is up in 0.1 s, a cluster in 3 s
 NODE_TIMEOUT_MS: Final = 1000
 PATIENT: Final = {"cluster-node-timeout": "60000"}  # where nobody is to take over
 ESCAPED: Final = ("utf-8", "surrogateescape")  # any bytes as text, and back
+SERVER: Final = os.environ.get("VALKEY", "redis-server")
 BUS: Final = 10_000  # the bus of a node of a cluster listens so far above
 
 Address = tuple[str, int]
@@ -38,11 +41,18 @@ class Node:
         root: its own folder is made in it.
         cluster: whether it is to be a member of one.
         settings: lines of its file beyond those of all nodes.
+        certificate: file of its own and its key: it speaks TLS alone; None: without TLS.
     """
 
     def __init__(
-        self, root: Path, *, cluster: bool, settings: dict[str, str] | None = None
+        self,
+        root: Path,
+        *,
+        cluster: bool,
+        settings: dict[str, str] | None = None,
+        certificate: Path | None = None,
     ) -> None:
+        self._certificate = certificate
         self.address: Address = ("127.0.0.1", free_port(BUS))
         self.folder = root / str(self.address[1])
         self.folder.mkdir()
@@ -54,6 +64,15 @@ class Node:
                 "cluster-node-timeout": str(NODE_TIMEOUT_MS),
                 "cluster-require-full-coverage": "no",
             }
+        if certificate is not None:
+            self._settings |= {
+                "tls-port": str(self.address[1]),
+                "tls-cluster": "yes",
+                "tls-auth-clients": "no",
+                "tls-cert-file": str(certificate),
+                "tls-key-file": str(certificate),
+                "tls-ca-cert-file": str(certificate),
+            }
         self._settings |= settings or {}
         self.process: subprocess.Popen[bytes] | None = None
 
@@ -64,11 +83,12 @@ class Node:
     def start(self, password: str = "") -> None:
         """Start it and wait until it answers; `password` if its settings ask for one."""
         host, port = self.address
-        lines = [f"bind {host}", f"port {port}", f"dir {self.folder}", "logfile log"]
+        plain = 0 if self._certificate else port
+        lines = [f"bind {host}", f"port {plain}", f"dir {self.folder}", "logfile log"]
         lines += [f'{name} "{value}"' for name, value in self._settings.items()]
         file = self.folder / "redis.conf"
         file.write_text("".join(line + "\n" for line in lines))
-        self.process = subprocess.Popen(["redis-server", str(file)])
+        self.process = subprocess.Popen([SERVER, str(file)])
         greeting = ["AUTH", password] if password else ["PING"]
         wait_for(lambda: self.ask(*greeting) in ("PONG", "OK"), f"{self.name} to answer")
 
@@ -81,7 +101,7 @@ class Node:
 
     def ask(self, *words: str | bytes | int) -> object:
         """Return the answer to one command; an error of Redis as an `hiredis.ReplyError`."""
-        return ask(self.address, *words)
+        return ask(self.address, *words, certificate=self._certificate)
 
 
 class Cluster:
@@ -90,16 +110,23 @@ class Cluster:
     Args:
         primaries: at least three, as Redis asks.
         replicas: of each.
+        settings: as of a node.
+        certificate: as of a node.
     """
 
     def __init__(
-        self, primaries: int = 3, replicas: int = 1, settings: dict[str, str] | None = None
+        self,
+        primaries: int = 3,
+        replicas: int = 1,
+        settings: dict[str, str] | None = None,
+        certificate: Path | None = None,
     ) -> None:
+        self._certificate = certificate
         self.root = Path(tempfile.mkdtemp(prefix="oborona-redis-", dir="/tmp"))
         self._replicas = replicas
-        self._settings = settings
+        self.settings = settings
         self.nodes = [
-            Node(self.root, cluster=True, settings=settings)
+            Node(self.root, cluster=True, settings=settings, certificate=certificate)
             for _ in range(primaries * (1 + replicas))
         ]
 
@@ -134,7 +161,7 @@ class Cluster:
 
     def add_shard(self) -> Node:
         """Start one more primary, without slots, and have it join."""
-        node = Node(self.root, cluster=True, settings=self._settings)
+        node = Node(self.root, cluster=True, settings=self.settings, certificate=self._certificate)
         node.start()
         known = next(one for one in self.nodes if one.process is not None)
         self.nodes.append(node)
@@ -195,7 +222,8 @@ class Cluster:
 
     def manage(self, what: str, *words: str) -> str:
         """Run `redis-cli --cluster`; return what it printed."""
-        command = ["redis-cli", "--cluster", what, *words, "--cluster-yes"]
+        tls = ["--tls", "--cacert", str(self._certificate)] if self._certificate else []
+        command = ["redis-cli", *tls, "--cluster", what, *words, "--cluster-yes"]
         done = subprocess.run(
             command,
             capture_output=True,
@@ -209,10 +237,10 @@ class Cluster:
         return done.stdout
 
 
-def ask(address: Address, *words: str | bytes | int) -> object:
+def ask(address: Address, *words: str | bytes | int, certificate: Path | None = None) -> object:
     """Return one node's answer to one command; an error of Redis as an `hiredis.ReplyError`."""
     reader = hiredis.Reader(encoding=ESCAPED[0], errors=ESCAPED[1])
-    with socket.create_connection(address, timeout=READY_S) as connection:
+    with _connection(address, certificate) as connection:
         connection.sendall(
             pack([one.encode(*ESCAPED) if isinstance(one, str) else one for one in words])
         )
@@ -224,6 +252,14 @@ def ask(address: Address, *words: str | bytes | int) -> object:
             if not data:
                 raise ConnectionError(f"{address} hung up")
             reader.feed(data)
+
+
+def _connection(address: Address, certificate: Path | None) -> socket.socket:
+    plain = socket.create_connection(address, timeout=READY_S)
+    if certificate is None:
+        return plain
+    tls = ssl.create_default_context(cafile=certificate)
+    return tls.wrap_socket(plain, server_hostname=address[0])
 
 
 def wait_for(true: Callable[[], bool], what: str) -> None:
