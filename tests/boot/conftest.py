@@ -1,11 +1,14 @@
-"""Machines for a test: each its own copy of one on which docs/install.md was followed, once for all
-tests of a process.
+"""Machines for a test: each its own layer above one on which docs/install.md was followed, once for
+all tests of a run.
 """
 
 from __future__ import annotations
 
-import tempfile
+import fcntl
+import os
+import shutil
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -19,18 +22,34 @@ from tests.boot.steps import follow
 def installed() -> Iterator[Path]:
     """The disk of a machine that was a bare Debian, got a Postfix and one mailbox, and then what
     install.md says; it is switched off.
+
+    The first process of a run that needs it makes it while others wait; the last one removes it.
     """
-    with tempfile.TemporaryDirectory(prefix="oborona-installed-", dir="/var/tmp") as folder:
-        disk = Path(folder, "root")
-        with Machine() as made:
-            install_postfix(made)
-            assert made.run("postconf -F smtp/inet/chroot").strip() == "smtp/inet/chroot = y", (
-                "as it comes"
-            )
-            # its last line, the doctor, fails unless mail is filtered
-            print(follow(made, "From a clone"))
-            made.leave(disk)
-        yield disk
+    run = os.environ.get("PYTEST_XDIST_TESTRUNUID") or str(os.getpid())
+    folder = Path(f"/var/tmp/oborona-installed-{run}")
+    with folder.with_suffix(".lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        try:
+            if not folder.exists():
+                _install(folder)
+            fcntl.flock(lock, fcntl.LOCK_SH)
+            yield folder
+        finally:
+            with suppress(BlockingIOError):  # others need it
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                shutil.rmtree(folder, ignore_errors=True)
+                Path(lock.name).unlink(missing_ok=True)
+
+
+def _install(folder: Path) -> None:
+    with Machine() as made:
+        install_postfix(made)
+        assert made.run("postconf -F smtp/inet/chroot").strip() == "smtp/inet/chroot = y", (
+            "as it comes"
+        )
+        # its last line, the doctor, fails unless mail is filtered
+        print(follow(made, "From a clone"))
+        made.leave(folder)
 
 
 @pytest.fixture

@@ -55,6 +55,7 @@ class Machine:
         """
         self._image = base_image()
         self._source = root or self._image / "root"
+        self._layered = root is not None
         self._name = f"oborona-boot-{secrets.token_hex(4)}"  # must be a host name, and end as one
         self.folder = Path("/var/tmp", self._name)
         self.folder.mkdir(mode=0o700)
@@ -64,10 +65,12 @@ class Machine:
         self._leader = 0
 
     def __enter__(self) -> Self:
-        """Copy it, put a clone of the tree there, boot it; its units are up when this returns."""
+        """Lay its disk, put a clone of the tree there, boot it; its units are up when this
+        returns.
+        """
         try:
             self._group.__enter__()
-            told(["cp", "-a", "--reflink=auto", self._source, self.root])
+            self._lay_disk()
             self.put_clone()
             self.boot()
         except BaseException:
@@ -85,7 +88,24 @@ class Machine:
         if self._nspawn is not None:
             self._kill()
         self._group.__exit__()
+        if os.path.ismount(self.root):
+            told(["umount", self.root])
         shutil.rmtree(self.folder, ignore_errors=True)
+
+    def _lay_disk(self) -> None:
+        """Begin with what another one left, by a layer above it; else, or where the kernel lays
+        none there, with a copy.
+        """
+        if self._layered:
+            upper, work = self.folder / "upper", self.folder / "work"
+            for folder in (upper, work, self.root):
+                folder.mkdir()
+            layers = f"lowerdir={self._source},upperdir={upper},workdir={work}"
+            command = ["mount", "-t", "overlay", "overlay", "-o", layers, os.fspath(self.root)]
+            if subprocess.run(command, capture_output=True, check=False).returncode == 0:
+                return
+            self.root.rmdir()
+        told(["cp", "-a", "--reflink=auto", self._source, self.root])
 
     def put_clone(self) -> None:
         """Copy the tree's own files, tracked or new, in place of the clone that is there."""
