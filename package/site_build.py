@@ -22,7 +22,9 @@ ROOT: Final = Path(__file__).resolve().parents[1]
 WORKER: Final = ROOT / "package/site/iframe-worker.js"
 """Has the search work where a browser reads the site from a folder."""
 LINK: Final = re.compile(r"(?<=\]\()(?![a-z]+:|#|/)([^)\s#]+)")
-ELSEWHERE: Final = re.compile(r'<(?:script|img|iframe|link)\b[^>]*?\b(?:src|href)="?(https?:[^"> ]+)')
+ELSEWHERE: Final = re.compile(
+    r'<(?:script|img|iframe|link)\b[^>]*?\b(?:src|href)="?(https?:[^"> ]+)'
+)
 """What a browser would ask of another host; a link that a reader may follow is none."""
 
 
@@ -104,9 +106,7 @@ def main(target: Path) -> int:
         source.link_all()
         command = [sys.executable, "-m", "mkdocs", "build", "--strict"]
         command += ["--config-file", f"{folder}/mkdocs.yml", "--site-dir", str(target.resolve())]
-        ended = subprocess.run(
-            command, check=False, env=os.environ | {"NO_MKDOCS_2_WARNING": "1"}
-        )
+        ended = subprocess.run(command, check=False, env=os.environ | {"NO_MKDOCS_2_WARNING": "1"})
     if ended.returncode:
         return ended.returncode
     faults = asked_elsewhere(target)
