@@ -2,9 +2,9 @@
 
     python package/site_build.py FOLDER
 
-Pages link to files of the repository beside docs/.  These are taken in below `repository/`: pages as
-pages, others as text, folders as a list.  MkDocs then builds all of it, and fails over a link that
-leads nowhere.
+Pages link to files of the repository beside docs/.  These are taken in below `repository/`: pages
+as pages, others as text, folders as a list.  MkDocs then builds all of it, and fails over a link
+that leads nowhere.
 """
 
 from __future__ import annotations

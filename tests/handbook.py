@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from itertools import takewhile
 from typing import Any, Final, NamedTuple
 
 import yaml
@@ -67,7 +66,7 @@ class PageFile(NamedTuple):
 
 def site_settings() -> dict[str, Any]:
     """Return what `mkdocs.yml` says."""
-    found: dict[str, Any] = yaml.load((ROOT / "mkdocs.yml").read_text(), _NavLoader)  # noqa: S506
+    found: dict[str, Any] = yaml.load((ROOT / "mkdocs.yml").read_text(), _NavLoader)
     return found
 
 
@@ -129,12 +128,3 @@ def page_tasks(page: str) -> list[tuple[str, list[str]]]:
             tasks.append((block.heading, []))
         tasks[-1][1].extend(block.run)
     return tasks
-
-
-def programs(line: str) -> set[str]:
-    """Return the programs that a line of a shell names first, those behind pipes included."""
-    words = (
-        list(takewhile(lambda word: not word.startswith("#"), part.split()))
-        for part in re.split(r"\|\|?|&&|;", line)
-    )
-    return {part[0] for part in words if part}

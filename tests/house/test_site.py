@@ -6,44 +6,20 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
 
 import pytest
-import yaml
-
-from oborona.cli.document import ROOT
 from package.site_build import SiteSource, asked_elsewhere
 
-SETTINGS: Final = ROOT / "mkdocs.yml"
+from oborona.cli.document import ROOT
+from tests.handbook import menu_pages, site_settings
+
 PLAIN: Final = {
     "tables", "fenced_code", "sane_lists", "toc",  # extensions
     "search", "offline",  # plugins
 }  # fmt: skip
 """What MkDocs and Zensical do alike; macros, hooks and plugins of one of them are not used."""
-
-
-class NavLoader(yaml.SafeLoader):
-    """Reads names of Python objects as text."""
-
-
-NavLoader.add_multi_constructor("tag:yaml.org,2002:python/name:", lambda _, name, __: name)
-
-
-def settings() -> dict[str, Any]:
-    found: dict[str, Any] = yaml.load(SETTINGS.read_text(), NavLoader)
-    return found
-
-
-def entries(nav: list[dict[str, Any]]) -> Iterator[str]:
-    """Yield the pages of a menu, in order."""
-    for entry in nav:
-        for value in entry.values():
-            if isinstance(value, str):
-                yield value
-            else:
-                yield from entries(value)
 
 
 def names(listed: list[Any]) -> set[str]:
@@ -55,16 +31,16 @@ def test_each_page_is_in_the_menu_once() -> None:
     pages = {page.relative_to(docs).as_posix() for page in docs.rglob("*.md")}
     # their index, which is in it, has a line for each
     pages = {page for page in pages if not re.match(r"adr/0\d{3}-", page)}
-    assert sorted(entries(settings()["nav"])) == sorted(pages)
+    assert sorted(menu_pages()) == sorted(pages)
 
 
 def test_the_menu_is_by_task() -> None:
-    tops = [next(iter(entry)) for entry in settings()["nav"]]
+    tops = [next(iter(entry)) for entry in site_settings()["nav"]]
     assert tops == ["Start", "Do", "Look up", "Understand", "По-русски"]
 
 
 def test_only_what_both_programs_read_is_used() -> None:
-    found = settings()
+    found = site_settings()
     assert names(found["markdown_extensions"]) | names(found["plugins"]) <= PLAIN
     assert not {"hooks", "watch", "INHERIT"} & set(found)
     for page in (ROOT / "docs").rglob("*.md"):

@@ -20,7 +20,6 @@ from tests.handbook import menu_pages, page_tasks
 from tests.peers.dns import Zones
 from tests.whole.gate import LETTER, SPAM, Gate, eventually
 
-
 TASKS = page_tasks("how-to.md")
 TROUBLES = page_tasks("troubleshooting.md")
 PAGES = [
