@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import pytest
-from package.site_build import SiteSource, asked_elsewhere
+from package.site_build import SiteSource, asked_elsewhere, leads_nowhere
 
 from oborona.cli.document import ROOT
 from tests.handbook import menu_pages, site_settings
@@ -19,7 +19,7 @@ PLAIN: Final = {
     "tables", "fenced_code", "sane_lists", "toc",  # extensions
     "search", "offline",  # plugins
 }  # fmt: skip
-"""What MkDocs and Zensical do alike; macros, hooks and plugins of one of them are not used."""
+"""What Zensical and MkDocs do alike; macros, hooks and plugins of one of them are not used."""
 
 
 def names(listed: list[Any]) -> set[str]:
@@ -66,9 +66,11 @@ def test_files_beside_the_pages_come_with_them(tmp_path: Path) -> None:
     ("html", "asked"),
     [
         ('<a href="https://example.test/">there</a>', []),
-        ('<script src="https://cdn.test/x.js"></script>', ["a.html: https://cdn.test/x.js"]),
-        ("<link rel=stylesheet href=https://cdn.test/x.css>", ["a.html: https://cdn.test/x.css"]),
-        ('<img alt="" src="assets/x.png">', []),
+        ('<script src="https://cdn.test/x.js"></script>', ["a.html asks https://cdn.test/x.js"]),
+        (
+            "<link rel=stylesheet href=https://cdn.test/x.css>",
+            ["a.html asks https://cdn.test/x.css"],
+        ),
     ],
 )
 def test_what_another_host_would_be_asked_is_found(
@@ -76,3 +78,24 @@ def test_what_another_host_would_be_asked_is_found(
 ) -> None:
     (tmp_path / "a.html").write_text(html)
     assert asked_elsewhere(tmp_path) == asked
+
+
+@pytest.mark.parametrize(
+    "link",
+    ["a.html", "a.html#one", "#%D0%B4%D0%B2%D0%B0", "x.png", ".", "https://example.test/#no"],
+)
+def test_a_link_that_leads_somewhere_is_no_fault(tmp_path: Path, link: str) -> None:
+    built(tmp_path, link)
+    assert leads_nowhere(tmp_path) == []
+
+
+@pytest.mark.parametrize("link", ["b.html", "a.html#two", "#three", "y.png", "x.png#one", "../z"])
+def test_a_link_that_leads_nowhere_is_told(tmp_path: Path, link: str) -> None:
+    built(tmp_path, link)
+    assert leads_nowhere(tmp_path) == [f"index.html links to {link}"]
+
+
+def built(site: Path, link: str) -> None:
+    (site / "a.html").write_text("<h1 id=one>One</h1>")
+    (site / "x.png").touch()
+    (site / "index.html").write_text(f'<h1 id="два">Two</h1><a href="{link}">there</a>')
