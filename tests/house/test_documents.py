@@ -13,7 +13,8 @@ from oborona.policy.fact_table import SCHEMA
 from oborona.policy.load import load_policy
 
 GENERATED = files()
-PAGES = [path for path in ROOT.glob("**/*.md") if not {".venv", "node_modules"} & set(path.parts)]
+BUILT = {".venv", "node_modules", "build", "dist", "var"}
+PAGES = [path for path in ROOT.glob("**/*.md") if not BUILT & {*path.relative_to(ROOT).parts}]
 
 
 @pytest.mark.parametrize("path", GENERATED, ids=lambda path: path.name)
