@@ -7,11 +7,13 @@ from __future__ import annotations
 import re
 import tomllib
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import pytest
 
 from oborona.cli.document import ROOT
+from oborona.config.document import entries
+from oborona.config.settings import SECTIONS
 from tests.handbook import (
     DOCS,
     PageBlock,
@@ -50,7 +52,19 @@ def test_what_stands_between_fences_is_a_file(page: str) -> None:
         if isinstance(part, PageFile):
             assert part.language in LANGUAGES, part.text
             if part.language == "toml":
-                tomllib.loads(part.text)
+                assert unknown(tomllib.loads(part.text)) == []
+
+
+def unknown(settings: dict[str, Any], section: str = "") -> list[str]:
+    """Return what is no setting of `oborona.toml`."""
+    faults: list[str] = []
+    for key, value in settings.items():
+        name = f"{section}.{key}".lstrip(".")
+        if isinstance(value, dict):
+            faults += unknown(value, name)
+        elif section not in SECTIONS or key not in {entry.key for entry in entries(section)}:
+            faults.append(name)
+    return faults
 
 
 def comparable(page: str) -> list[object]:
@@ -112,6 +126,9 @@ def test_start_and_tasks_are_there_in_russian() -> None:
     assert wanted <= have
 
 
-def test_a_page_that_fell_behind_is_told() -> None:
+def test_what_is_wrong_is_told() -> None:
+    assert unknown({"site": {"name": "x", "nmae": "x"}, "doors": {"milter": {"listen": ""}}}) == [
+        "site.nmae"
+    ]
     assert spans("`oborona find`, `spam_score = 100`") != spans("`oborona find`, `spam_score = 90`")
     assert outline("# A\n\n```\n# no\n```\n\n## B\n") == [1, 2]

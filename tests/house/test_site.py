@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any, Final
 
 import pytest
-from package.site_build import SiteSource, asked_elsewhere, leads_nowhere
 
 from oborona.cli.document import ROOT
+from package.site_build import SiteSource, asked_elsewhere, leads_nowhere
 from tests.handbook import menu_pages, site_settings
 
 PLAIN: Final = {
