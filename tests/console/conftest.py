@@ -10,6 +10,7 @@ import shutil
 import socket
 import tempfile
 from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -43,8 +44,9 @@ class RunningConsole:
         self.url = url
 
 
-@pytest_asyncio.fixture(loop_scope="session", scope="session")
-async def _running() -> AsyncIterator[RunningConsole]:
+@asynccontextmanager
+async def open_console() -> AsyncIterator[RunningConsole]:
+    """A console before a desk that answers what it is told to."""
     folder = Path(tempfile.mkdtemp(prefix="oborona-console-"))
     desk = StubDesk(folder / "desk.sock")
     await desk.start()
@@ -58,6 +60,22 @@ async def _running() -> AsyncIterator[RunningConsole]:
     await client.close()
     await desk.stop()
     shutil.rmtree(folder)
+
+
+@asynccontextmanager
+async def open_browser() -> AsyncIterator[Browser]:
+    """Debian's chromium."""
+    async with async_playwright() as playwright:
+        options: dict[str, Any] = {"executable_path": CHROMIUM, "args": ARGUMENTS}
+        found = await playwright.chromium.launch(**options)
+        yield found
+        await found.close()
+
+
+@pytest_asyncio.fixture(loop_scope="session", scope="session")
+async def _running() -> AsyncIterator[RunningConsole]:
+    async with open_console() as running:
+        yield running
 
 
 @pytest_asyncio.fixture(loop_scope="session")
@@ -77,8 +95,5 @@ async def http() -> AsyncIterator[aiohttp.ClientSession]:
 @pytest_asyncio.fixture(loop_scope="session", scope="session")
 async def browser() -> AsyncIterator[Browser]:
     """Debian's chromium."""
-    async with async_playwright() as playwright:
-        options: dict[str, Any] = {"executable_path": CHROMIUM, "args": ARGUMENTS}
-        found = await playwright.chromium.launch(**options)
+    async with open_browser() as found:
         yield found
-        await found.close()
