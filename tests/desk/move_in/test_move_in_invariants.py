@@ -19,7 +19,8 @@ from hypothesis import strategies as st
 
 from oborona.desk.move_in.perl_tokens import PerlWithoutEndError
 from oborona.desk.move_in.perl_values import statements_of
-from oborona.desk.move_in.plan import MovePlan, OldProgram, SourcePlace
+from oborona.desk.move_in.plan import MovePlan
+from oborona.desk.move_in.planned import OldProgram, SourcePlace
 from oborona.desk.move_in.policy_text import policy_files
 from oborona.desk.move_in.reading import read_plan
 from oborona.desk.move_in.sources import MOST_LINE, MOST_OCTETS

@@ -20,7 +20,7 @@ from oborona.cli.output import echo, echo_json
 from oborona.cli.policy.versions import write_as_asker
 from oborona.cli.terminal_person import terminal_caller
 from oborona.desk.move_in.outcome import carry_out, check_plan
-from oborona.desk.move_in.plan import OldProgram
+from oborona.desk.move_in.planned import OldProgram
 from oborona.desk.move_in.reading import read_plan
 from oborona.desk.move_in.rspamd import DUMPS
 from oborona.desk.owner import as_owner_of

@@ -9,7 +9,8 @@ from typing import Any, Final
 from oborona.cli.output import echo
 from oborona.cli.terminal import plain
 from oborona.desk.move_in.outcome import MoveOutcome
-from oborona.desk.move_in.plan import LeftLine, MovePlan
+from oborona.desk.move_in.plan import MovePlan
+from oborona.desk.move_in.planned import LeftLine
 from oborona.policy.signatures.model import SignatureScope
 from oborona.types import RuleMode
 

@@ -7,7 +7,8 @@ from typing import Final
 from oborona.desk.move_in.amavis_maps import AmavisLists
 from oborona.desk.move_in.perl_tokens import PerlKind, PerlWithoutEndError
 from oborona.desk.move_in.perl_values import PerlStatement, PerlValue, statements_of, value_of
-from oborona.desk.move_in.plan import MovePlan, SourcePlace
+from oborona.desk.move_in.plan import MovePlan
+from oborona.desk.move_in.planned import SourcePlace
 from oborona.desk.move_in.sources import SourceFolder
 from oborona.errors import ConfigError
 

@@ -8,7 +8,8 @@ from typing import Final, NamedTuple
 from oborona.desk.move_in.perl_patterns import pattern_of
 from oborona.desk.move_in.perl_tokens import PerlKind
 from oborona.desk.move_in.perl_values import PerlValue
-from oborona.desk.move_in.plan import MovePlan, OldProgram, PlannedList, SourcePlace
+from oborona.desk.move_in.plan import MovePlan
+from oborona.desk.move_in.planned import OldProgram, PlannedList, SourcePlace
 from oborona.desk.move_in.sources import SourceFolder
 from oborona.desk.move_in.their_addresses import entry_of, personal_entry
 from oborona.reputation.locallists import ListAction

@@ -11,7 +11,8 @@ from typing import Any, Final, NamedTuple
 
 from oborona.desk.move_in.json_files import read_json
 from oborona.desk.move_in.mailcow_maps import read_maps
-from oborona.desk.move_in.plan import MovePlan, OldProgram, SourcePlace
+from oborona.desk.move_in.plan import MovePlan
+from oborona.desk.move_in.planned import OldProgram, SourcePlace
 from oborona.desk.move_in.sources import SourceFolder
 from oborona.desk.move_in.sql_dumps import rows_of
 from oborona.desk.move_in.their_addresses import entry_of, personal_entry

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Final, NamedTuple
 
 from oborona.desk.move_in.perl_patterns import checked_pattern, pattern_of
-from oborona.desk.move_in.plan import MovePlan, SourcePlace
+from oborona.desk.move_in.plan import MovePlan
+from oborona.desk.move_in.planned import SourcePlace
 from oborona.desk.move_in.sources import SourceFolder
 from oborona.desk.move_in.their_addresses import entry_of
 from oborona.policy.signatures import SignatureKind

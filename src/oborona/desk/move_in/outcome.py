@@ -13,7 +13,8 @@ import msgspec
 from oborona.desk.acts.personal_import import PersonImportOrder, import_person
 from oborona.desk.acts.signature_files import SignatureImportOrder, import_signatures
 from oborona.desk.call import NotAllowedError
-from oborona.desk.move_in.plan import MovePlan, PlannedPerson
+from oborona.desk.move_in.plan import MovePlan
+from oborona.desk.move_in.planned import PlannedPerson
 from oborona.desk.move_in.policy_text import file_name, policy_files
 from oborona.desk.persons.store import stored_person
 from oborona.desk.persons.transfer import FORMAT, PersonExport

@@ -4,11 +4,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from enum import StrEnum
-from typing import Final, NamedTuple
+from typing import Final
 
-import msgspec
-
+from oborona.desk.move_in.planned import (
+    LeftLine,
+    OldProgram,
+    PlannedList,
+    PlannedPerson,
+    PlannedRule,
+    PlannedSignature,
+    SourcePlace,
+    shown,
+)
 from oborona.errors import ConfigError
 from oborona.policy.expression.fault import ExpressionFault
 from oborona.policy.expression.schema import PieceKind
@@ -33,7 +40,6 @@ MOST_LISTS: Final = 25  # a policy may have 50, and has some of its own
 MOST_RULES: Final = 1_000  # each is asked of every message, on trial, too
 MOST_SIGNATURES: Final = 20_000
 MOST_CONDITION: Final = 2_000  # characters, as the policy has it
-_SHOWN: Final = 120  # characters of a line that is left
 _MOST_SCORE: Final = 1_000.0
 _NO_NAME: Final = re.compile(r"[^A-Z0-9]+")
 _LONGEST_NAME: Final = 56  # letters: a number may follow
@@ -44,68 +50,6 @@ _MATCHED_BY: Final = {
     "mail address": MAILBOXES,
 }
 """Sort of an entry → the subjects that it can be; the policy refuses others."""
-
-
-class OldProgram(StrEnum):
-    """A program whose configuration can be read."""
-
-    RSPAMD = "rspamd"
-    SPAMASSASSIN = "spamassassin"
-    MAILCOW = "mailcow"
-    AMAVIS = "amavis"
-
-
-class SourcePlace(NamedTuple):
-    """Where something stands in the old configuration; line 0 = the file as a whole."""
-
-    file: str
-    line: int = 0
-
-    def __str__(self) -> str:
-        return f"{self.file}:{self.line}" if self.line else self.file
-
-
-class LeftLine(NamedTuple):
-    """What is not carried over, and why."""
-
-    place: SourcePlace
-    what: str
-    why: str
-
-
-class PlannedList(msgspec.Struct, kw_only=True):
-    """A list of the site."""
-
-    name: str
-    action: ListAction
-    of: tuple[ListSubject, ...]
-    mode: RuleMode
-    why: str
-    entries: dict[str, SourcePlace] = {}
-
-
-class PlannedRule(msgspec.Struct, kw_only=True, frozen=True):
-    """A rule on trial."""
-
-    name: str
-    when: str
-    score: float
-    say: str
-    place: SourcePlace
-
-
-class PlannedSignature(NamedTuple):
-    """A signature on trial."""
-
-    signature: Signature
-    place: SourcePlace
-
-
-class PlannedPerson(msgspec.Struct, kw_only=True):
-    """What one person said; no strictness = as it is."""
-
-    entries: dict[tuple[str, str], PersonalEntry] = {}
-    strictness: float | None = None
 
 
 class MovePlan:
@@ -188,6 +132,9 @@ class MovePlan:
             return
         if not _MATCHED_BY[_sort_of(entry)] & set(planned.of):
             self.leave(place, entry, f"a {_sort_of(entry)} is never what the list is asked about")
+            return
+        if not {".", ":"} & set(entry) and MAILBOXES.issuperset(planned.of):
+            self.leave(place, entry, "is neither a mail address nor a domain")
             return
         if entry not in planned.entries:
             if self._entries >= MOST_ENTRIES:
@@ -279,9 +226,3 @@ def _trouble_of(when: str) -> str:
     except ExpressionFault as fault:
         return f"is no rule here: {fault}"
     return ""
-
-
-def shown(text: str, most: int = _SHOWN) -> str:
-    """Return a text of theirs fit for a terminal and a file."""
-    cut = "".join(letter if letter.isprintable() else "?" for letter in text[: most + 1])
-    return cut if len(cut) <= most else f"{cut[:most]}…"

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from oborona.desk.move_in.plan import MovePlan, PlannedList, PlannedRule
+from oborona.desk.move_in.plan import MovePlan
+from oborona.desk.move_in.planned import PlannedList, PlannedRule
 from oborona.policy.rules import VerdictLines
 from oborona.toml.edit import toml_value
 

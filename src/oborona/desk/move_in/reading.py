@@ -6,7 +6,8 @@ from pathlib import Path
 
 from oborona.desk.move_in.amavis import read_amavis
 from oborona.desk.move_in.mailcow import read_mailcow
-from oborona.desk.move_in.plan import MovePlan, OldProgram
+from oborona.desk.move_in.plan import MovePlan
+from oborona.desk.move_in.planned import OldProgram
 from oborona.desk.move_in.rspamd import read_rspamd
 from oborona.desk.move_in.sources import SourceFolder
 from oborona.desk.move_in.spamassassin import read_spamassassin

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any, Final
 
 from oborona.desk.move_in.json_files import number_of, read_json, table_of
-from oborona.desk.move_in.plan import MovePlan, SourcePlace
+from oborona.desk.move_in.plan import MovePlan
+from oborona.desk.move_in.planned import SourcePlace
 from oborona.desk.move_in.rspamd_maps import RspamdMaps
 from oborona.desk.move_in.rspamd_multimap import read_multimap
 from oborona.desk.move_in.rspamd_settings import read_settings
@@ -84,13 +85,13 @@ def _dump_of(folder: SourceFolder) -> tuple[str, bytes]:
 
 def _actions(actions: Any, place: SourcePlace, plan: MovePlan) -> None:
     for names, usual, key, ours in _LINES:
-        value = next((actions[name] for name in names if name in actions), usual)
+        value = next((actions[name] for name in names if name in actions), None)
         score = number_of(value)
         if score is None or score > 100 * usual:
             plan.leave(
                 place,
                 f"{names[0]} = {value}",
-                "is never done there; here `[verdict] refuse = false` refuses nothing at all",
+                "is never done there: here `[verdict] refuse = false` refuses nothing at all",
             )
         elif score <= 0:
             plan.leave(place, f"{names[0]} = {score:g}", "is no score to begin from")

@@ -10,7 +10,8 @@ from typing import Any, Final, NamedTuple
 
 from oborona.desk.move_in.json_files import number_of, table_of
 from oborona.desk.move_in.perl_patterns import checked_pattern, pattern_of
-from oborona.desk.move_in.plan import MovePlan, SourcePlace
+from oborona.desk.move_in.plan import MovePlan
+from oborona.desk.move_in.planned import SourcePlace
 from oborona.desk.move_in.rspamd_maps import MapKey, RspamdMaps, bare_key
 from oborona.desk.move_in.their_addresses import entry_of
 from oborona.policy.signatures import SignatureKind
@@ -64,7 +65,7 @@ def read_multimap(rules: Mapping[str, Any], dump: str, maps: RspamdMaps, plan: M
         maps: reads what they name.
         plan: takes what becomes of them.
     """
-    for name, value in rules.items():
+    for name, value in sorted(rules.items()):
         place = SourcePlace(f"{dump} multimap.{name}")
         table = table_of(value)
         if not table:

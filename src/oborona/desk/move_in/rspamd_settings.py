@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from oborona.desk.move_in.json_files import number_of, table_of, texts_of
-from oborona.desk.move_in.plan import MovePlan, OldProgram, SourcePlace
+from oborona.desk.move_in.plan import MovePlan
+from oborona.desk.move_in.planned import OldProgram, SourcePlace
 from oborona.desk.move_in.their_addresses import entry_of, personal_entry
 from oborona.reputation.locallists import ListAction
 from oborona.reputation.personal import EntryAction, mail_address
@@ -41,7 +42,7 @@ def read_settings(settings: Any, dump: str, plan: MovePlan, *, now: float) -> No
         why = "is fetched by rspamd from elsewhere: save it as `settings` of the dump"
         plan.leave(SourcePlace(f"{dump} settings"), settings, why)
         return
-    for name, value in table_of(settings).items():
+    for name, value in sorted(table_of(settings).items()):
         place = SourcePlace(f"{dump} settings.{name}")
         try:
             _take(name, table_of(value), place, plan, now)

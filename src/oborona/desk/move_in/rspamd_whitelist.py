@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from oborona.desk.move_in.json_files import table_of
-from oborona.desk.move_in.plan import MovePlan, SourcePlace
+from oborona.desk.move_in.plan import MovePlan
+from oborona.desk.move_in.planned import SourcePlace
 from oborona.desk.move_in.rspamd_maps import RspamdMaps, bare_key
 from oborona.desk.move_in.their_addresses import entry_of
 from oborona.reputation.locallists import ListAction
@@ -32,7 +33,7 @@ def read_whitelist(rules: Mapping[str, Any], dump: str, maps: RspamdMaps, plan: 
         maps: reads what they name.
         plan: takes what becomes of them.
     """
-    for name, value in rules.items():
+    for name, value in sorted(rules.items()):
         table, place = table_of(value), SourcePlace(f"{dump} whitelist.{name}")
         named = table.get("domains")
         plan.carried.add(place)

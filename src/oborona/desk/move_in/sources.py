@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from oborona.desk.move_in.plan import MovePlan, SourcePlace
+from oborona.desk.move_in.plan import MovePlan
+from oborona.desk.move_in.planned import SourcePlace
 from oborona.errors import ConfigError
 
 MOST_FILES: Final = 5_000

@@ -9,7 +9,8 @@ import re
 from typing import Final
 
 from oborona.desk.move_in.old_owners import owner_of
-from oborona.desk.move_in.plan import MovePlan, OldProgram, PlannedList, SourcePlace
+from oborona.desk.move_in.plan import MovePlan
+from oborona.desk.move_in.planned import OldProgram, PlannedList, SourcePlace
 from oborona.desk.move_in.sources import SourceFolder, SourceLine
 from oborona.desk.move_in.spamassassin_rules import SpamAssassinRules
 from oborona.desk.move_in.spamassassin_words import CONDITIONS, LISTS, RULES, TheirList, reason_for
