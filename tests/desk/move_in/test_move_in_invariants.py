@@ -20,9 +20,9 @@ from hypothesis import strategies as st
 from oborona.desk.move_in.perl_tokens import PerlWithoutEndError
 from oborona.desk.move_in.perl_values import statements_of
 from oborona.desk.move_in.plan import MovePlan
-from oborona.desk.move_in.planned import OldProgram, SourcePlace
+from oborona.desk.move_in.plan_parts import OldProgram, SourcePlace
 from oborona.desk.move_in.policy_text import policy_files
-from oborona.desk.move_in.reading import read_plan
+from oborona.desk.move_in.programs import read_plan
 from oborona.desk.move_in.sources import MOST_LINE, MOST_OCTETS
 from oborona.errors import ConfigError
 from oborona.policy.fact_table import SCHEMA
@@ -262,6 +262,26 @@ def test_a_link_out_of_the_folder_is_not_followed(tmp_path: Path) -> None:
     (tmp_path / "sa" / "local.cf").symlink_to(tmp_path / "secret")
     with pytest.raises(ConfigError, match="leads out of the folder"):
         read_plan(OldProgram.SPAMASSASSIN, tmp_path / "sa", now=0)
+
+
+def test_another_charset_costs_its_own_lines_alone(tmp_path: Path) -> None:
+    (tmp_path / "amavisd.conf").write_bytes(
+        b"# f\xfcr uns\n@spam_lovers_maps = ( { 'a@b.example' => 1 } );\n$x = 'f\xfcr';\n"
+    )
+    (tmp_path / "notes.txt").write_bytes(b"\xff")
+    plan = read_plan(OldProgram.AMAVIS, tmp_path, now=0)
+    assert [list(planned.entries) for planned in plan.lists] == [["a@b.example"]]
+    assert [(str(line.place), line.why) for line in plan.left] == [
+        ("amavisd.conf:3", "is not UTF-8"),
+        ("notes.txt", "is no file that anything is taken from"),
+    ]
+    (tmp_path / "dump.sql").write_bytes(
+        b"INSERT INTO `filterconf` VALUES ('a@b.example','whitelist_from','\xfc@c.example'),\n"
+        b"('a@b.example','whitelist_from','d@c.example');"
+    )
+    plan = read_plan(OldProgram.MAILCOW, tmp_path, now=0)
+    assert list(plan.persons["a@b.example"].entries) == [("address", "d@c.example")]
+    assert [str(line.place) for line in plan.left if "UTF-8" in line.why] == ["dump.sql:1"]
 
 
 def test_perl_without_an_end_names_where_it_begins() -> None:

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from oborona.desk.move_in.plan import MovePlan
-from oborona.desk.move_in.planned import OldProgram
-from oborona.desk.move_in.reading import read_plan
+from oborona.desk.move_in.plan_parts import OldProgram
+from oborona.desk.move_in.programs import read_plan
 from oborona.errors import ConfigError
 from oborona.reputation.locallists import ListAction
 from oborona.reputation.subject import ListSubject

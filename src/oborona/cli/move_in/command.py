@@ -20,8 +20,8 @@ from oborona.cli.output import echo, echo_json
 from oborona.cli.policy.versions import write_as_asker
 from oborona.cli.terminal_person import terminal_caller
 from oborona.desk.move_in.outcome import carry_out, check_plan
-from oborona.desk.move_in.planned import OldProgram
-from oborona.desk.move_in.reading import read_plan
+from oborona.desk.move_in.plan_parts import OldProgram
+from oborona.desk.move_in.programs import read_plan
 from oborona.desk.move_in.rspamd import DUMPS
 from oborona.desk.owner import as_owner_of
 from oborona.desk.policy.proposal import check_alone

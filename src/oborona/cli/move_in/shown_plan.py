@@ -8,9 +8,9 @@ from typing import Any, Final
 
 from oborona.cli.output import echo
 from oborona.cli.terminal import plain
-from oborona.desk.move_in.outcome import MoveOutcome
+from oborona.desk.move_in.outcome import MoveInOutcome
 from oborona.desk.move_in.plan import MovePlan
-from oborona.desk.move_in.planned import LeftLine
+from oborona.desk.move_in.plan_parts import LeftLine
 from oborona.policy.signatures.model import SignatureScope
 from oborona.types import RuleMode
 
@@ -138,7 +138,7 @@ def plan_object(plan: MovePlan) -> dict[str, Any]:
     }
 
 
-def show_outcome(done: MoveOutcome) -> None:
+def show_outcome(done: MoveInOutcome) -> None:
     """Print what was done."""
     if done.kept:
         echo(f"{done.kept}; remove it, and what is new is written")

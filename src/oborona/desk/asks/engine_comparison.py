@@ -18,7 +18,7 @@ from oborona.people.rights import Right
 ASK_S: Final = 1.5  # of the two seconds that an ask has, for reading the journal
 
 
-class EngineQuestion(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
+class EngineComparisonQuestion(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
     """Which engine, and since when.
 
     Args:
@@ -57,7 +57,7 @@ class EngineComparison(msgspec.Struct, frozen=True, kw_only=True):
 
 
 @ask("engines.compare", Right.TRACK)
-def compare_engine(site: Site, caller: Caller, asked: EngineQuestion) -> EngineComparison:
+def compare_engine(site: Site, caller: Caller, asked: EngineComparisonQuestion) -> EngineComparison:
     """Return how often another engine's verdict and ours agree, and where they do not.
 
     Raises:

@@ -8,14 +8,14 @@ from oborona.desk.move_in.amavis_maps import AmavisLists
 from oborona.desk.move_in.perl_tokens import PerlKind, PerlWithoutEndError
 from oborona.desk.move_in.perl_values import PerlStatement, PerlValue, statements_of, value_of
 from oborona.desk.move_in.plan import MovePlan
-from oborona.desk.move_in.planned import SourcePlace
-from oborona.desk.move_in.sources import SourceFolder
+from oborona.desk.move_in.plan_parts import SourcePlace
+from oborona.desk.move_in.sources import NO_TEXT, SourceFolder
 from oborona.errors import ConfigError
 
 TAG2: Final = 6.31  # the score from which amavis of Debian calls a message spam, as it ships
 KILL: Final = 6.31  # and from which it does with it what $final_spam_destiny says
 _REFUSING: Final = frozenset({"D_REJECT", "D_BOUNCE", "D_DISCARD"})
-_NOTHING: Final = frozenset({"use strict", "1", "package Amavis :: Conf", "use utf8"})
+_NOTHING: Final = frozenset({"use strict", "use utf8", "1"})
 _ITSELF: Final = "a setting of amavis itself"
 _REASONS: Final = (
     (("$banned", "@banned", "%banned"), "files by name: rules about attachments ship (docs/policy/facts.md)"),
@@ -47,13 +47,13 @@ def read_amavis(folder: SourceFolder, plan: MovePlan, *, now: float) -> None:
     ]  # fmt: skip
     if not names:
         raise ConfigError("holds neither conf.d nor amavisd.conf", file=str(folder.root))
-    reader = _Reader(folder, plan, now)
+    reader = _AmavisReader(folder, plan, now)
     for name in names:
         reader.read(name)
     reader.end()
 
 
-class _Reader:
+class _AmavisReader:
     """Files in the order in which amavis reads them: what is said later holds."""
 
     def __init__(self, folder: SourceFolder, plan: MovePlan, now: float) -> None:
@@ -64,12 +64,8 @@ class _Reader:
 
     def read(self, name: str) -> None:
         """Take one file."""
-        raw = self._folder.octets(name)
-        try:
-            text = raw.decode()
-        except UnicodeDecodeError as fault:
-            line = raw.count(b"\n", 0, fault.start) + 1
-            raise ConfigError("is not UTF-8", file=name, line=line) from None
+        # comments of old files are often of another charset, and say nothing
+        text = self._folder.octets(name).decode("utf-8", "replace")
         try:
             for statement in statements_of(text):
                 self._take(name, statement)
@@ -79,8 +75,11 @@ class _Reader:
     def _take(self, name: str, statement: PerlStatement) -> None:
         place = SourcePlace(name, statement.line)
         tokens = statement.tokens
-        if statement.text in _NOTHING or statement.text.startswith("1 "):
+        if statement.text in _NOTHING:
             self._plan.carried.add(place)
+            return
+        if any(NO_TEXT in token.text for token in tokens):
+            self._plan.leave(place, statement.text, "is not UTF-8")
             return
         try:
             if len(tokens) > 2 and tokens[0].kind is PerlKind.VARIABLE and tokens[1].text == "=":

@@ -7,9 +7,9 @@ from typing import Final, NamedTuple
 
 from oborona.desk.move_in.perl_patterns import pattern_of
 from oborona.desk.move_in.perl_tokens import PerlKind
-from oborona.desk.move_in.perl_values import PerlValue
+from oborona.desk.move_in.perl_values import PerlValue, pairs_of
 from oborona.desk.move_in.plan import MovePlan
-from oborona.desk.move_in.planned import OldProgram, PlannedList, SourcePlace
+from oborona.desk.move_in.plan_parts import OldProgram, PlannedList, SourcePlace
 from oborona.desk.move_in.sources import SourceFolder
 from oborona.desk.move_in.their_addresses import entry_of, personal_entry
 from oborona.reputation.locallists import ListAction
@@ -27,7 +27,7 @@ _UNPROVED: Final = (
 )
 
 
-class _Map(NamedTuple):
+class _AddressMap(NamedTuple):
     """What a map of theirs is."""
 
     action: ListAction
@@ -35,9 +35,9 @@ class _Map(NamedTuple):
 
 
 _SITE: Final = {
-    f"{kind}_sender": _Map(action, ListSubject.SENDER)
+    f"{kind}_sender": _AddressMap(action, ListSubject.SENDER)
     for kind, action in (("whitelist", ListAction.ALLOW), ("blacklist", ListAction.DENY))
-} | {kind: _Map(ListAction.ALLOW, ListSubject.RECIPIENT) for kind in ("spam_lovers", "bypass_spam_checks")}  # fmt: skip
+} | {kind: _AddressMap(ListAction.ALLOW, ListSubject.RECIPIENT) for kind in ("spam_lovers", "bypass_spam_checks")}  # fmt: skip
 _PERSONS: Final = {
     "per_recip_whitelist_sender_lookup_tables": EntryAction.ALLOW,
     "per_recip_blacklist_sender_lookup_tables": EntryAction.DENY,
@@ -80,7 +80,7 @@ class AmavisLists:
         """
         name = variable[1:].removesuffix("_maps").removesuffix("_acl").removesuffix("_re")
         if variable[1:] in _PERSONS:
-            for person, theirs in _pairs(value):
+            for person, theirs in pairs_of(value):
                 self._person(person, theirs, _PERSONS[variable[1:]], place)
         elif variable[1:] == _SCORES:
             self._scores(value, place)
@@ -112,7 +112,7 @@ class AmavisLists:
             else:
                 self._enter(name, found, RuleMode.LIVE, key)
 
-    def _enter(self, name: str, found: _Map, mode: RuleMode, key: _Key) -> None:
+    def _enter(self, name: str, found: _AddressMap, mode: RuleMode, key: _Key) -> None:
         if key.text.startswith("!") or key.text == _EVERYBODY:
             why = "an exception, or everybody: a list has whole names"
             self._plan.leave(key.place, key.text, why)
@@ -161,7 +161,7 @@ class AmavisLists:
 
     def _scores(self, value: PerlValue, place: SourcePlace) -> None:
         """Take points of senders: those for everybody are lists and rules on trial."""
-        for recipient, tables in _pairs(value):
+        for recipient, tables in pairs_of(value):
             here = place._replace(line=recipient.line)
             if recipient.text != _EVERYBODY:
                 why = "points for one recipient: a person has lists here, and no points"
@@ -186,10 +186,10 @@ class AmavisLists:
             return
         action = ListAction.ALLOW if points < 0 else ListAction.DENY
         self._plan.tell("senders who only add or take points there are lists on trial here")
-        self._enter("scored", _Map(action, ListSubject.SENDER), RuleMode.SHADOW, key)
+        self._enter("scored", _AddressMap(action, ListSubject.SENDER), RuleMode.SHADOW, key)
 
     def _level(self, name: str, value: PerlValue, place: SourcePlace) -> None:
-        for person, level in _pairs(value):
+        for person, level in pairs_of(value):
             here, what = place._replace(line=person.line), f"{person.text} => {level.text}"
             address = mail_address(person.text)
             if name != _LEVELS[0]:
@@ -209,7 +209,7 @@ class AmavisLists:
             for member in value.members:
                 yield from self._file(member.text, here)
         elif value.kind is PerlKind.SIGN and value.text == "{":
-            for key, allowed in _pairs(value):
+            for key, allowed in pairs_of(value):
                 there = place._replace(line=key.line)
                 if allowed.text in ("0", ""):
                     self._plan.leave(there, key.text, "is not on the list")
@@ -232,19 +232,10 @@ class AmavisLists:
             yield _Key(line.text.split(maxsplit=1)[0], line.place)
 
 
-def _pairs(value: PerlValue) -> Iterator[tuple[PerlValue, PerlValue]]:
-    """Yield keys and values of a hash, or of all hashes of a list."""
-    if value.text == "{":
-        yield from zip(value.members[::2], value.members[1::2], strict=False)
-    else:
-        for member in value.members:
-            yield from _pairs(member)
-
-
 def _scored(table: PerlValue) -> Iterator[tuple[PerlValue, str]]:
     """Yield who has how many points."""
     if table.text == "{":
-        for sender, points in _pairs(table):
+        for sender, points in pairs_of(table):
             yield sender, points.text
         return
     for row in table.members:

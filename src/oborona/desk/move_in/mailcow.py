@@ -12,8 +12,8 @@ from typing import Any, Final, NamedTuple
 from oborona.desk.move_in.json_files import read_json
 from oborona.desk.move_in.mailcow_maps import read_maps
 from oborona.desk.move_in.plan import MovePlan
-from oborona.desk.move_in.planned import OldProgram, SourcePlace
-from oborona.desk.move_in.sources import SourceFolder
+from oborona.desk.move_in.plan_parts import OldProgram, SourcePlace
+from oborona.desk.move_in.sources import NO_TEXT, SourceFolder
 from oborona.desk.move_in.sql_dumps import rows_of
 from oborona.desk.move_in.their_addresses import entry_of, personal_entry
 from oborona.domains import normal_host
@@ -66,12 +66,7 @@ def read_mailcow(folder: SourceFolder, plan: MovePlan, *, now: float) -> None:
 
 
 def _of_sql(raw: bytes, name: str, plan: MovePlan) -> Iterator[_Setting]:
-    try:
-        text = raw.decode()
-    except UnicodeDecodeError as fault:
-        line = raw.count(b"\n", 0, fault.start) + 1
-        raise ConfigError("is not UTF-8", file=name, line=line) from None
-    for row in rows_of(text, TABLE):
+    for row in rows_of(raw.decode("utf-8", "replace"), TABLE):
         place = SourcePlace(name, row.line)
         if row.problem:
             raise ConfigError(row.problem, file=name, line=row.line)
@@ -109,6 +104,9 @@ def _take(setting: _Setting, plan: MovePlan, now: float) -> None:
     place, what = setting.place, f"{setting.object}: {setting.option} {setting.value}"
     person = mail_address(setting.object)
     side = _SIDES.get(setting.option)
+    if NO_TEXT in what:
+        plan.leave(place, what, "is not UTF-8")
+        return
     try:
         if side is not None and person:
             note = f"from {OldProgram.MAILCOW}, {place}"

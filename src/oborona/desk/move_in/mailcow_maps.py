@@ -6,7 +6,7 @@ from typing import Final, NamedTuple
 
 from oborona.desk.move_in.perl_patterns import checked_pattern, pattern_of
 from oborona.desk.move_in.plan import MovePlan
-from oborona.desk.move_in.planned import SourcePlace
+from oborona.desk.move_in.plan_parts import SourcePlace
 from oborona.desk.move_in.sources import SourceFolder
 from oborona.desk.move_in.their_addresses import entry_of
 from oborona.policy.signatures import SignatureKind
@@ -16,7 +16,7 @@ from oborona.reputation.subject import ListSubject
 A_MAP: Final = 100.0  # points of a rule on trial
 
 
-class _Map(NamedTuple):
+class _PatternMap(NamedTuple):
     """A map: the fact that it is about, and whether it lets in."""
 
     fact: str
@@ -24,12 +24,12 @@ class _Map(NamedTuple):
 
 
 _MAPS: Final = {
-    "global_smtp_from_whitelist.map": _Map("sender", True),
-    "global_smtp_from_blacklist.map": _Map("sender", False),
-    "global_mime_from_whitelist.map": _Map("from.address", True),
-    "global_mime_from_blacklist.map": _Map("from.address", False),
-    "global_rcpt_whitelist.map": _Map("recipient", True),
-    "global_rcpt_blacklist.map": _Map("recipient", False),
+    "global_smtp_from_whitelist.map": _PatternMap("sender", True),
+    "global_smtp_from_blacklist.map": _PatternMap("sender", False),
+    "global_mime_from_whitelist.map": _PatternMap("from.address", True),
+    "global_mime_from_blacklist.map": _PatternMap("from.address", False),
+    "global_rcpt_whitelist.map": _PatternMap("recipient", True),
+    "global_rcpt_blacklist.map": _PatternMap("recipient", False),
 }
 _PROOFS: Final = {"sender": "spf.result == 'pass'", "from.address": "dmarc.aligned"}
 _WORDS: Final = ("bad_words.map", "bad_words_de.map")

@@ -14,7 +14,7 @@ from oborona.desk.acts.personal_import import PersonImportOrder, import_person
 from oborona.desk.acts.signature_files import SignatureImportOrder, import_signatures
 from oborona.desk.call import NotAllowedError
 from oborona.desk.move_in.plan import MovePlan
-from oborona.desk.move_in.planned import PlannedPerson
+from oborona.desk.move_in.plan_parts import PlannedPerson
 from oborona.desk.move_in.policy_text import file_name, policy_files
 from oborona.desk.persons.store import stored_person
 from oborona.desk.persons.transfer import FORMAT, PersonExport
@@ -29,7 +29,7 @@ from oborona.stores.policy_versions.digests import FileSet
 from oborona.stores.policy_versions.store import VersionSort
 
 
-class MoveOutcome(msgspec.Struct, kw_only=True):
+class MoveInOutcome(msgspec.Struct, kw_only=True):
     """What was done.
 
     Args:
@@ -76,7 +76,7 @@ def _files_with(site: Site, plan: MovePlan, before: FileSet) -> FileSet:
 
 def carry_out(
     site: Site, caller: Caller, plan: MovePlan, *, reason: str, write: FolderWriter
-) -> MoveOutcome:
+) -> MoveInOutcome:
     """Do what a plan says.
 
     Args:
@@ -91,7 +91,7 @@ def carry_out(
         StoreError: something can't be written; what stands before it in the order of policy,
             signatures, people is done, and another run does the rest.
     """
-    done = MoveOutcome()
+    done = MoveInOutcome()
     _publish(site, caller, plan, done, reason=reason, write=write)
     _sign(site, caller, plan, done, reason)
     for address, person in plan.persons.items():
@@ -103,7 +103,7 @@ def _publish(
     site: Site,
     caller: Caller,
     plan: MovePlan,
-    done: MoveOutcome,
+    done: MoveInOutcome,
     *,
     reason: str,
     write: FolderWriter,
@@ -133,7 +133,7 @@ def _publish(
     done.version, done.before = published.number, version.number
 
 
-def _sign(site: Site, caller: Caller, plan: MovePlan, done: MoveOutcome, reason: str) -> None:
+def _sign(site: Site, caller: Caller, plan: MovePlan, done: MoveInOutcome, reason: str) -> None:
     if not plan.signatures:
         return
     given = {"owner": caller.name, "author": caller.name, "created": time.time()}

@@ -80,6 +80,15 @@ def value_of(tokens: Sequence[PerlToken]) -> PerlValue:
     return value
 
 
+def pairs_of(value: PerlValue) -> Iterator[tuple[PerlValue, PerlValue]]:
+    """Yield keys and values of a hash, or of all hashes of a list."""
+    if value.text == "{":
+        yield from zip(value.members[::2], value.members[1::2], strict=False)
+    else:
+        for member in value.members:
+            yield from pairs_of(member)
+
+
 def _value(tokens: Sequence[PerlToken], index: int, depth: int) -> tuple[PerlValue, int]:
     if index >= len(tokens) or depth > MOST_DEPTH:
         raise ValueError(_COMPUTED)

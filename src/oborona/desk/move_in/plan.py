@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 from typing import Final
 
-from oborona.desk.move_in.planned import (
+from oborona.desk.move_in.plan_parts import (
     LeftLine,
     OldProgram,
     PlannedList,

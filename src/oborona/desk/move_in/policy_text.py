@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from oborona.desk.move_in.plan import MovePlan
-from oborona.desk.move_in.planned import PlannedList, PlannedRule
+from oborona.desk.move_in.plan_parts import PlannedList, PlannedRule
 from oborona.policy.rules import VerdictLines
 from oborona.toml.edit import toml_value
 

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from oborona.desk.move_in.json_files import number_of, read_json, table_of
 from oborona.desk.move_in.plan import MovePlan
-from oborona.desk.move_in.planned import SourcePlace
+from oborona.desk.move_in.plan_parts import SourcePlace
 from oborona.desk.move_in.rspamd_maps import RspamdMaps
 from oborona.desk.move_in.rspamd_multimap import read_multimap
 from oborona.desk.move_in.rspamd_settings import read_settings

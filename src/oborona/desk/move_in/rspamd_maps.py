@@ -8,7 +8,7 @@ from typing import Any, Final, NamedTuple
 
 from oborona.desk.move_in.json_files import texts_of
 from oborona.desk.move_in.plan import MovePlan
-from oborona.desk.move_in.planned import SourcePlace
+from oborona.desk.move_in.plan_parts import SourcePlace
 from oborona.desk.move_in.sources import SourceFolder
 
 HOMES: Final = ("/etc/rspamd", "/var/lib/rspamd")

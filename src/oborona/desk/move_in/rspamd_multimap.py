@@ -11,7 +11,7 @@ from typing import Any, Final, NamedTuple
 from oborona.desk.move_in.json_files import number_of, table_of
 from oborona.desk.move_in.perl_patterns import checked_pattern, pattern_of
 from oborona.desk.move_in.plan import MovePlan
-from oborona.desk.move_in.planned import SourcePlace
+from oborona.desk.move_in.plan_parts import SourcePlace
 from oborona.desk.move_in.rspamd_maps import MapKey, RspamdMaps, bare_key
 from oborona.desk.move_in.their_addresses import entry_of
 from oborona.policy.signatures import SignatureKind
@@ -37,8 +37,8 @@ _FACTS: Final = {
 }
 _ADDRESSES: Final = (None, "email", "email:addr", "email:domain")
 _ON_TRIAL: Final = (
-    'a map that only adds or takes points there is a list on trial here (`mode = "shadow"`): it '
-    "is told, and decides nothing until you change that"
+    "a map that only adds or takes points there, or asks for symbols too, is a list on trial here "
+    '(`mode = "shadow"`): it is told, and decides nothing until you change that'
 )
 
 
@@ -93,7 +93,6 @@ def _rule(name: str, table: Mapping[str, Any]) -> _Rule:
     score = 0.0 if score is None else score
     decides = action in ("accept", "no action", "reject", "discard")
     lets_in = action in ("accept", "no action") if decides else score < 0
-    asks_more = any(table.get(key) for key in ("require_symbols", "skip_config", "variables"))
     text = table.get("filter")
     return _Rule(
         name=str(table.get("symbol") or name),
@@ -101,7 +100,7 @@ def _rule(name: str, table: Mapping[str, Any]) -> _Rule:
         filter=text.lower() if isinstance(text, str) and text else None,
         header=str(table.get("header", "")).lower(),
         action=ListAction.ALLOW if lets_in else ListAction.DENY,
-        mode=RuleMode.LIVE if decides and not asks_more else RuleMode.SHADOW,
+        mode=RuleMode.LIVE if decides and not table.get("require_symbols") else RuleMode.SHADOW,
         score=score or (0.0 if not decides else -6.0 if lets_in else 6.0),
         say=str(table.get("description") or table.get("symbol") or name),
         regexp=bool(table.get("regexp")) or str(table.get("map", "")).startswith("regexp"),

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from oborona.desk.move_in.json_files import number_of, table_of, texts_of
 from oborona.desk.move_in.plan import MovePlan
-from oborona.desk.move_in.planned import OldProgram, SourcePlace
+from oborona.desk.move_in.plan_parts import OldProgram, SourcePlace
 from oborona.desk.move_in.their_addresses import entry_of, personal_entry
 from oborona.reputation.locallists import ListAction
 from oborona.reputation.personal import EntryAction, mail_address

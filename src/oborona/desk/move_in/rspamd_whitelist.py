@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from oborona.desk.move_in.json_files import table_of
 from oborona.desk.move_in.plan import MovePlan
-from oborona.desk.move_in.planned import SourcePlace
+from oborona.desk.move_in.plan_parts import SourcePlace
 from oborona.desk.move_in.rspamd_maps import RspamdMaps, bare_key
 from oborona.desk.move_in.their_addresses import entry_of
 from oborona.reputation.locallists import ListAction

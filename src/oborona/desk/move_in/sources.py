@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from oborona.desk.move_in.plan import MovePlan
-from oborona.desk.move_in.planned import SourcePlace
+from oborona.desk.move_in.plan_parts import SourcePlace
 from oborona.errors import ConfigError
 
 MOST_FILES: Final = 5_000
@@ -16,6 +16,7 @@ MOST_DEPTH: Final = 12  # folders below one another
 MOST_OCTETS: Final = 32 << 20  # of a file
 MOST_ALTOGETHER: Final = 128 << 20
 MOST_LINE: Final = 16_384  # characters
+NO_TEXT: Final = "\ufffd"  # stands for octets that are no UTF-8
 _MIB: Final = 1 << 20
 
 
@@ -39,6 +40,7 @@ class SourceFolder:
     def __init__(self, root: Path) -> None:
         self.root = root
         self._read = 0
+        self._opened: set[str] = set()
         self.names: list[str] = []  # of plain files, below the root
         if not root.is_dir():
             raise ConfigError("is no folder", file=str(root))
@@ -97,6 +99,7 @@ class SourceFolder:
             why = getattr(error, "strerror", None) or error
             raise ConfigError(f"can't be read: {why}", file=name) from None
         self._read += len(raw)
+        self._opened.add(name)
         if len(raw) > MOST_OCTETS or self._read > MOST_ALTOGETHER:
             raise ConfigError(
                 f"is too large: a file has {MOST_OCTETS // _MIB} MiB at most, all of them "
@@ -104,6 +107,10 @@ class SourceFolder:
                 file=name,
             )
         return raw
+
+    def unread(self) -> list[str]:
+        """Return the files that nobody has asked for."""
+        return [name for name in self.names if name not in self._opened]
 
     def lines(self, name: str, plan: MovePlan) -> Iterator[SourceLine]:
         """Yield the lines of a file that say something.

@@ -10,7 +10,7 @@ from typing import Final
 
 from oborona.desk.move_in.old_owners import owner_of
 from oborona.desk.move_in.plan import MovePlan
-from oborona.desk.move_in.planned import OldProgram, PlannedList, SourcePlace
+from oborona.desk.move_in.plan_parts import OldProgram, PlannedList, SourcePlace
 from oborona.desk.move_in.sources import SourceFolder, SourceLine
 from oborona.desk.move_in.spamassassin_rules import SpamAssassinRules
 from oborona.desk.move_in.spamassassin_words import CONDITIONS, LISTS, RULES, TheirList, reason_for
@@ -43,7 +43,7 @@ def read_spamassassin(folder: SourceFolder, plan: MovePlan, *, domain: str, now:
     Raises:
         ConfigError: a file can't be read.
     """
-    reader = _Reader(plan, now)
+    reader = _SpamAssassinReader(plan, now)
     for name in folder.names:
         if name.endswith(".cf"):
             for line in folder.lines(name, plan):
@@ -53,7 +53,7 @@ def read_spamassassin(folder: SourceFolder, plan: MovePlan, *, domain: str, now:
         if not name.endswith(PREFS):
             continue
         owner = owner_of(name, domain)
-        personal = _Reader(plan, now)
+        personal = _SpamAssassinReader(plan, now)
         for line in folder.lines(name, plan):
             if owner:
                 personal.take(line, owner)
@@ -67,7 +67,7 @@ def read_spamassassin(folder: SourceFolder, plan: MovePlan, *, domain: str, now:
         personal.end()
 
 
-class _Reader:
+class _SpamAssassinReader:
     """Lines of the site, or of one person, as they come."""
 
     def __init__(self, plan: MovePlan, now: float) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 from oborona.desk.move_in.amavis import read_amavis
 from oborona.desk.move_in.mailcow import read_mailcow
 from oborona.desk.move_in.plan import MovePlan
-from oborona.desk.move_in.planned import OldProgram
+from oborona.desk.move_in.plan_parts import OldProgram, SourcePlace
 from oborona.desk.move_in.rspamd import read_rspamd
 from oborona.desk.move_in.sources import SourceFolder
 from oborona.desk.move_in.spamassassin import read_spamassassin
@@ -43,4 +43,7 @@ def read_plan(
             read_mailcow(source, plan, now=now)
         case OldProgram.AMAVIS:
             read_amavis(source, plan, now=now)
+    if program is not OldProgram.RSPAMD:  # whose dump says what its own files do
+        for name in source.unread():
+            plan.leave(SourcePlace(name), name, "is no file that anything is taken from")
     return plan
