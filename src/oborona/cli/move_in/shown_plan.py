@@ -144,7 +144,8 @@ def show_outcome(done: MoveInOutcome) -> None:
         echo(f"{done.kept}; remove it, and what is new is written")
     if done.files:
         echo(f"written into the policy folder: {', '.join(done.files)}")
-        echo(f"policy version {done.version}; oborona policy roll-back {done.before} takes it back")
+        back = f"oborona policy roll-back {done.before}" if done.before else "removing these files"
+        echo(f"policy version {done.version}; {back} takes it back")
     echo(
         f"signatures on trial: {done.added:,} added, {done.same:,} were there; people whose own "
         f"lists changed: {done.persons:,}"

@@ -35,7 +35,7 @@ class MoveInOutcome(msgspec.Struct, kw_only=True):
     Args:
         files: that were written into the policy folder.
         version: of the policy; 0 = none was published.
-        before: the version before it.
+        before: the version before it; 0 where a roll-back does not reach these files.
         kept: why no file was written, where there would have been some.
         added: signatures that are new, on trial.
         same: signatures that were there.
@@ -130,7 +130,9 @@ def _publish(
             write=write,
         )
     done.files = sorted(after.keys() - before.keys())
-    done.version, done.before = published.number, version.number
+    done.version = published.number
+    if site.loaded.settings.console.policy == "write":
+        done.before = version.number
 
 
 def _sign(site: Site, caller: Caller, plan: MovePlan, done: MoveInOutcome, reason: str) -> None:
