@@ -107,6 +107,13 @@ def test_it_is_done_once_and_a_second_run_does_no_harm(old: Path, site: tuple[Pa
     assert "0 added, 1 were there; people whose own lists changed: 0" in again
     assert octets_below(site[1]) == before
     assert person(site) == (1.5, {("deny", "eve@c.example"), ("deny", "bad@c.example")})
+    main.unlink()
+    (site[1] / "move-in-spamassassin-blacklist-from.list").write_text(
+        "@spam.example\nmine.example\n"
+    )
+    assert MAIN in run(*site, *words).stdout
+    kept = (site[1] / "move-in-spamassassin-blacklist-from.list").read_text()
+    assert "mine.example" in kept, "what was put on a list since"
 
 
 def test_a_policy_that_could_not_be_used_is_not_written(old: Path, site: tuple[Path, Path]) -> None:

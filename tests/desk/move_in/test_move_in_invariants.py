@@ -17,6 +17,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from oborona.desk.move_in import plan as plan_module
 from oborona.desk.move_in.perl_tokens import PerlWithoutEndError
 from oborona.desk.move_in.perl_values import statements_of
 from oborona.desk.move_in.plan import MovePlan
@@ -30,7 +31,7 @@ from oborona.policy.load import load_policy
 from oborona.policy.rules import VerdictLines
 from oborona.types import RuleMode
 
-EXAMPLES: Final = 60
+EXAMPLES: Final = 40
 ADDRESSES: Final = (
     "ann@a.example", "*@a.example", "*@*.a.example", "*.a.example", "a*b@c.example", "@a.example", "a.example", "192.0.2.0/24", "*", "x@", "münchen.example", "\u202e", "a" * 300,
 )  # fmt: skip
@@ -130,7 +131,7 @@ perl_pieces = st.one_of(
 )  # fmt: skip
 
 
-@settings(max_examples=2 * EXAMPLES)
+@settings(max_examples=EXAMPLES)
 @given(st.lists(perl_pieces, max_size=40).map("".join), st.lists(addresses, max_size=5))
 def test_every_statement_of_amavis_is_carried_or_told(text: str, keys: list[str]) -> None:
     hashed = "\n".join(keys).encode("utf-8", "replace")
@@ -243,17 +244,47 @@ def test_what_is_deep_or_long_ends_soon(program: OldProgram, name: str, raw: byt
     assert plan is None or plan.left
 
 
-def test_what_is_too_much_is_refused(tmp_path: Path) -> None:
-    with (tmp_path / "local.cf").open("wb") as file:
-        file.truncate(MOST_OCTETS + 1)
+def test_what_is_too_much_is_refused_or_left(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "local.cf"
+    with file.open("wb") as opened:
+        opened.truncate(MOST_OCTETS + 1)
     with pytest.raises(ConfigError, match=r"local\.cf: is too large"):
         read_plan(OldProgram.SPAMASSASSIN, tmp_path, now=0)
-    (tmp_path / "local.cf").write_bytes(b"nonsense a\n" * 100_001)
-    with pytest.raises(ConfigError, match=r"local\.cf:100001: more than 100,000 lines"):
+    for name, most in {
+        "LEFT": 9,
+        "RULES": 2,
+        "OF_PERSON": 2,
+        "ENTRIES": 2,
+        "SIGNATURES": 1,
+    }.items():
+        monkeypatch.setattr(plan_module, f"MOST_{name}", most)
+    file.write_bytes(b"nonsense a\n" * 10)
+    with pytest.raises(ConfigError, match=r"local\.cf:10: more than 9 lines"):
         read_plan(OldProgram.SPAMASSASSIN, tmp_path, now=0)
-    (tmp_path / "local.cf").write_bytes(b"y" * (MOST_LINE + 1))
-    (left,) = read_plan(OldProgram.SPAMASSASSIN, tmp_path, now=0).left
-    assert left.place == SourcePlace("local.cf", 1)
+    file.write_text(
+        "".join(
+            f"body A{number} /pattern {number}/\nheader B{number} X-A =~ /pattern {number}/\n"
+            f"whitelist_from a{number}@c.example\n"
+            for number in range(3)
+        )
+    )
+    (tmp_path / "a@b.example").mkdir()
+    personal = "blacklist_from a@c.example b@c.example d@c.example\n"
+    (tmp_path / "a@b.example" / "user_prefs").write_text(personal)
+    left = [line.why for line in read_plan(OldProgram.SPAMASSASSIN, tmp_path, now=0).left]
+    assert left == [
+        "more than 2 entries: import it by list import",
+        "more than 1 signatures",
+        "more than 2 rules",
+        "more than 1 signatures",
+        "more than 2 entries of one person",
+    ]
+    (tmp_path / "a@b.example" / "user_prefs").write_text("")
+    file.write_bytes(b"y" * (MOST_LINE + 1))
+    (long,) = read_plan(OldProgram.SPAMASSASSIN, tmp_path, now=0).left
+    assert long.place == SourcePlace("local.cf", 1)
 
 
 def test_a_link_out_of_the_folder_is_not_followed(tmp_path: Path) -> None:

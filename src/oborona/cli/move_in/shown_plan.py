@@ -141,7 +141,7 @@ def plan_object(plan: MovePlan) -> dict[str, Any]:
 def show_outcome(done: MoveInOutcome) -> None:
     """Print what was done."""
     if done.kept:
-        echo(f"{done.kept}; remove it, and what is new is written")
+        echo(f"{done.kept}; without it and its lists all is written anew")
     if done.files:
         echo(f"written into the policy folder: {', '.join(done.files)}")
         back = f"oborona policy roll-back {done.before}" if done.before else "removing these files"

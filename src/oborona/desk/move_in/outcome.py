@@ -71,7 +71,8 @@ def _files_with(site: Site, plan: MovePlan, before: FileSet) -> FileSet:
     if plan.lines and (lines.shadow_spam_score, lines.shadow_reject_score) != (None, None):
         plan.tell("lines are on trial here already ([verdict] shadow_...): they stay")
         plan.lines.clear()
-    return {**before, **policy_files(plan, lines)}
+    # a list that is there has what somebody has put on it since
+    return {**policy_files(plan, lines), **before}
 
 
 def carry_out(

@@ -39,6 +39,7 @@ MOST_ENTRIES: Final = 500_000  # of all lists
 MOST_LISTS: Final = 25  # a policy may have 50, and has some of its own
 MOST_RULES: Final = 1_000  # each is asked of every message, on trial, too
 MOST_SIGNATURES: Final = 20_000
+MOST_OF_PERSON: Final = 1_000  # entries: a store keeps 2,000 of what a person said
 MOST_CONDITION: Final = 2_000  # characters, as the policy has it
 _MOST_SCORE: Final = 1_000.0
 _NO_NAME: Final = re.compile(r"[^A-Z0-9]+")
@@ -195,6 +196,10 @@ class MovePlan:
     def put(self, person: str, entry: PersonalEntry, place: SourcePlace) -> None:
         """Put an entry on a person's own list."""
         entries = self.persons.setdefault(person, PlannedPerson()).entries
+        if len(entries) >= MOST_OF_PERSON:
+            why = f"more than {MOST_OF_PERSON:,} entries of one person"
+            self.leave(place, f"{person}: {entry.value}", why)
+            return
         entries.setdefault((entry.kind, entry.value), entry)
         self.carried.add(place)
 

@@ -14,7 +14,7 @@ _MOST: Final = 10_000.0  # of a line, as the policy has it
 _HEAD: Final = """\
 # What {program} was told here, by `oborona move-in {program}`.  This file is yours: change it.
 # What has mode = "shadow" is on trial: told in `oborona explain` and counted, and decides nothing.
-# A second run leaves this file as it is; remove it, and it is made anew.
+# A second run leaves this file as it is; remove it and its lists, and they are made anew.
 """
 
 
