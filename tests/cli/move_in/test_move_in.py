@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec import ValidationError
 
 from oborona.ident import JournalIdGenerator, to_text
 from oborona.journal.evidence import VerdictEvidence
@@ -18,7 +19,7 @@ from oborona.policy.fact_table import SCHEMA
 from oborona.policy.load import load_policy
 from oborona.types import Action, RuleHit, RuleMode
 from tests.cli.journaled import LINKS, policy, run
-from tests.desk.calling import octets_below
+from tests.desk.calling import call, octets_below, site_of
 from tests.journal.entries import make_entry
 
 LOCAL_CF = """
@@ -116,6 +117,17 @@ def test_it_is_done_once_and_a_second_run_does_no_harm(old: Path, site: tuple[Pa
     assert "mine.example" in kept, "what was put on a list since"
 
 
+def test_a_rule_of_the_site_keeps_its_name(old: Path, site: tuple[Path, Path]) -> None:
+    """A later file changes what an earlier one says of that name."""
+    own = '[[rule]]\nname = "SPAMASSASSIN_LOCAL_PILLS"\nwhen = "links > 5"\nscore = 9\n'
+    (site[1] / "90-own.toml").write_text(own)
+    run(*site, "move-in", "spamassassin", str(old), "--yes")
+    found = {rule.name: rule for rule in load_policy(site[1], SCHEMA).rules}
+    assert found["SPAMASSASSIN_LOCAL_PILLS"].when == "links > 5"
+    assert found["SPAMASSASSIN_LOCAL_PILLS"].mode is RuleMode.LIVE
+    assert found["SPAMASSASSIN_LOCAL_PILLS_2"].mode is RuleMode.SHADOW
+
+
 def test_a_policy_that_could_not_be_used_is_not_written(old: Path, site: tuple[Path, Path]) -> None:
     (site[1] / "90-own.toml").write_text('[[rule]]\nname = "SPAMASSASSIN_LOCAL_PILLS"\nmood = 1\n')
     run(*site, "move-in", "spamassassin", str(old), "--yes", status=78)
@@ -141,7 +153,7 @@ def rspamd(action: str, **more: Any) -> EngineOpinion:
 
 
 def test_both_verdicts_are_compared(site: tuple[Path, Path]) -> None:
-    state, _ = site
+    state, folder = site
     numbers, now = JournalIdGenerator(), time.time() - 60
     hit = (RuleHit(name="LINKS", score=120.0, say="", mode=RuleMode.LIVE),)
     entries: list[dict[str, Any]] = [
@@ -179,6 +191,11 @@ def test_both_verdicts_are_compared(site: tuple[Path, Path]) -> None:
     assert cells["good", "good"]["examples"] == []
     (day,) = found["days"]
     assert (day["messages"], day["agree"], day["stricter"], day["milder"]) == (5, 1, 1, 2)
+    desk = site_of(state, paths__policy=str(folder), paths__shipped_policy="none")
+    asked = call(desk, "engines.compare", examples=5)
+    assert (asked["cells"], asked["days"]) == (found["cells"], found["days"])
+    with pytest.raises(ValidationError):
+        call(desk, "engines.compare", engine="other")
     shown = run(*site, "move-in", "compare").stdout
     assert "ours good, rspamd perhaps: 1" in shown
     assert "\x1b" not in shown

@@ -135,7 +135,8 @@ header LOCAL_MAILER X-Mailer =~ /^The Bat/
 header LOCAL_THERE exists:X-Foo
 header LOCAL_EVAL eval:check_foo()
 body LOCAL_BEHIND /(?<=x)foo/
-body LOCAL_TODAY m{buy now/today}i
+body LOCAL_TODAY m{buy\x{20}now/today}i
+body LOCAL_OCTETS /\xd0\xb0/
 uri LOCAL_HOST /^https?:\/\/www\.evil\.example\//i
 uri LOCAL_PATH /evil\.example\/a/
 uri_detail LOCAL_DETAIL domain =~ /^evil\./
@@ -148,7 +149,8 @@ score LOCAL_META 2
 def test_spamassassin_as_it_is_configured_by_an_admin(tmp_path: Path) -> None:
     (tmp_path / "local.cf").write_text(LOCAL_CF)
     for name, text in {
-        "users/bob@b.example": "whitelist_from eve@c.example\nrequired_score 2\nbody X /x/\n",
+        "users/bob@b.example": "whitelist_from eve@c.example x@c.example\nrequired_score 2\nbody X /x/\n"
+        "unwhitelist_from x@c.example no@c.example\nblacklist_from eve@c.example\n",
         "users/b.example/joe": "blacklist_from *@spam.example\n",
         "home/root/.spamassassin": "required_score 50\n",
     }.items():
@@ -167,7 +169,7 @@ def test_spamassassin_as_it_is_configured_by_an_admin(tmp_path: Path) -> None:
     assert {rule.name.removeprefix("SPAMASSASSIN_LOCAL_"): rule.when for rule in plan.rules} == {
         "PILLS": r"matches(subject.raw, '(?i)\\bcheap pills\\b')",
         "THERE": "'x-foo' in headers",
-        "TODAY": "matches(text.raw, '(?i)buy now/today')",
+        "TODAY": r"matches(text.raw, '(?i)buy\\x{20}now/today')",
         "HOST": "any_of(links.hosts, it == 'evil.example' or endswith(it, '.evil.example'))",
         "DETAIL": r"any_of(links.domains, matches(it, '^evil\\.'))",
     }
@@ -181,11 +183,15 @@ def test_spamassassin_as_it_is_configured_by_an_admin(tmp_path: Path) -> None:
     assert "wildcard within" in why["joe*@bar.example"]
     assert "takes it back" in why["ann@example.org"]
     assert "look-behind" in why[r"body LOCAL_BEHIND /(?<=x)foo/"]
+    assert "octets" in why[r"body LOCAL_OCTETS /\xd0\xb0/"]
     assert "--domain" in why["required_score 50"]
     assert "not all of it" in why[r"uri LOCAL_PATH /evil\.example\/a/"]
     assert "belongs to a rule" in why["score LOCAL_META 2"]
     assert "scores and words" in why["score BAYES_99 5"]
     assert "no rules or scores" in why["body X /x/"]
+    assert "takes it back" in why["x@c.example"]
+    assert "nothing here says" in why["no@c.example"]
+    assert "opposite" in why["bob@b.example: eve@c.example"]
 
 
 @pytest.mark.skipif(not SPAMASSASSIN.is_dir(), reason="no SpamAssassin here")

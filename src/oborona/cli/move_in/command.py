@@ -19,7 +19,7 @@ from oborona.cli.move_in.shown_plan import plan_object, show_outcome, show_plan
 from oborona.cli.output import echo, echo_json
 from oborona.cli.policy.versions import write_as_asker
 from oborona.cli.terminal_person import terminal_caller
-from oborona.desk.move_in.outcome import carry_out, check_plan
+from oborona.desk.move_in.outcome import carry_out, check_plan, names_taken
 from oborona.desk.move_in.plan_parts import OldProgram
 from oborona.desk.move_in.programs import read_plan
 from oborona.desk.move_in.rspamd import DUMPS
@@ -128,7 +128,8 @@ def _move(
     domain: str = "",
     dump: tuple[str, bytes] | None = None,
 ) -> None:
-    plan = read_plan(program, folder, now=time.time(), domain=domain, dump=dump)
+    taken = names_taken(context, program)
+    plan = read_plan(program, folder, now=time.time(), taken=taken, domain=domain, dump=dump)
     if context.state.is_dir():
         with as_owner_of(context.state):
             check_plan(context, plan)

@@ -14,7 +14,7 @@ from oborona.desk.acts.personal_import import PersonImportOrder, import_person
 from oborona.desk.acts.signature_files import SignatureImportOrder, import_signatures
 from oborona.desk.call import NotAllowedError
 from oborona.desk.move_in.plan import MovePlan
-from oborona.desk.move_in.plan_parts import PlannedPerson
+from oborona.desk.move_in.plan_parts import OldProgram, PlannedPerson
 from oborona.desk.move_in.policy_text import file_name, policy_files
 from oborona.desk.persons.store import stored_person
 from oborona.desk.persons.transfer import FORMAT, PersonExport
@@ -51,6 +51,17 @@ class MoveInOutcome(msgspec.Struct, kw_only=True):
     persons: int = 0
 
 
+def names_taken(site: Site, program: OldProgram) -> set[str]:
+    """Return the names that no rule or list of a plan may have, or it would change what is there.
+
+    None where an earlier run's file is there, which stays as it is.
+    """
+    if file_name(program) in read_folder(own_folder(site)):
+        return set()
+    policy = site.policy()
+    return {rule.name for rule in policy.rules} | {one.name for one in policy.local_lists.lists}
+
+
 def check_plan(site: Site, plan: MovePlan) -> None:
     """Make sure that the policy can be used with a plan's files.
 
@@ -65,7 +76,7 @@ def check_plan(site: Site, plan: MovePlan) -> None:
 
 def _files_with(site: Site, plan: MovePlan, before: FileSet) -> FileSet:
     """Return the policy folder's files with those of a plan; as they are after an earlier run."""
-    if file_name(plan) in before:
+    if file_name(plan.program) in before:
         return before
     lines = site.policy().verdict
     if plan.lines and (lines.shadow_spam_score, lines.shadow_reject_score) != (None, None):
@@ -113,8 +124,8 @@ def _publish(
         raise NotAllowedError('[console] policy = "read": the policy is written elsewhere')
     with policy_lock(site), versions_of(site) as store:
         version, before = noticed(site, store)
-        if file_name(plan) in before:
-            done.kept = f"{own_folder(site) / file_name(plan)} is there and stays as it is"
+        if file_name(plan.program) in before:
+            done.kept = f"{own_folder(site) / file_name(plan.program)} is there and stays as it is"
         after = _files_with(site, plan, before)
         if after == before:
             return

@@ -12,8 +12,8 @@ _ENDS: Final = {"(": ")", "{": "}", "[": "]", "<": ">"}
 _FLAGS: Final = re.compile(r"[a-zA-Z]*")
 _BEGIN: Final = re.compile(r"(?:(?:m|qr)\s*(?=[^\s\w])|(?=/))")
 _KEPT: Final = frozenset("ims")
-_NOTHING: Final = frozenset("ogunOuHPXQUBDMVR{}")  # say how or where to look, and not for what
-_HIGH: Final = re.compile(r"\\x(?:\{0*[0-9a-fA-F]{2}\}|[89a-fA-F][0-9a-fA-F])")
+_NOTHING: Final = frozenset("cgopurnOuHPXQUBDMVR")  # say how or where to look, and not for what
+_HIGH: Final = re.compile(r"\\x(?:\{0*[89a-fA-F][0-9a-fA-F]\}|[89a-fA-F][0-9a-fA-F])")
 
 
 class TheirPattern(NamedTuple):
@@ -83,7 +83,7 @@ def checked_pattern(body: str, flags: str = "") -> str:
     """
     if "x" in flags:
         raise ValueError("its flag x lets it hold spaces and comments: write it without")
-    unknown = set(flags) - _KEPT - _NOTHING - {"r"}
+    unknown = set(flags) - _KEPT - _NOTHING
     if unknown:
         raise ValueError(f"has the flag {min(unknown)}, which RE2 does not know")
     if not body:

@@ -58,9 +58,10 @@ class MovePlan:
 
     Args:
         program: whose it is.
+        taken: names that rules and lists of the site have already.
     """
 
-    def __init__(self, program: OldProgram) -> None:
+    def __init__(self, program: OldProgram, taken: Iterable[str] = ()) -> None:
         self.program = program
         self.lists: list[PlannedList] = []
         self.rules: list[PlannedRule] = []
@@ -70,7 +71,7 @@ class MovePlan:
         self.left: list[LeftLine] = []
         self.told: list[str] = []  # what is carried over and means something else here
         self.carried: set[SourcePlace] = set()
-        self._names: set[str] = set()
+        self._names = set(taken)
         self._entries = 0
 
     def leave(self, place: SourcePlace, what: str, why: str) -> None:
@@ -200,7 +201,10 @@ class MovePlan:
             why = f"more than {MOST_OF_PERSON:,} entries of one person"
             self.leave(place, f"{person}: {entry.value}", why)
             return
-        entries.setdefault((entry.kind, entry.value), entry)
+        known = entries.setdefault((entry.kind, entry.value), entry)
+        if known.side is not entry.side:
+            self.leave(place, f"{person}: {entry.value}", f"{known.note} says the opposite")
+            return
         self.carried.add(place)
 
     def set_strictness(self, person: str, factor: float, place: SourcePlace) -> None:

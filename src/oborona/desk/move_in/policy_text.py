@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from oborona.desk.move_in.plan import MovePlan
-from oborona.desk.move_in.plan_parts import PlannedList, PlannedRule
+from oborona.desk.move_in.plan_parts import OldProgram, PlannedList, PlannedRule
 from oborona.policy.rules import VerdictLines
 from oborona.toml.edit import toml_value
 
@@ -18,9 +18,9 @@ _HEAD: Final = """\
 """
 
 
-def file_name(plan: MovePlan) -> str:
-    """Return the name of the plan's policy file."""
-    return f"move-in-{plan.program}.toml"
+def file_name(program: OldProgram) -> str:
+    """Return the name of the policy file of what a program was told."""
+    return f"move-in-{program}.toml"
 
 
 def policy_files(plan: MovePlan, lines: VerdictLines) -> dict[str, bytes]:
@@ -38,7 +38,7 @@ def policy_files(plan: MovePlan, lines: VerdictLines) -> dict[str, bytes]:
         pieces.append(_lines(plan, lines))
     pieces += map(_list, lists)
     pieces += map(_rule, plan.rules)
-    files = {file_name(plan): "\n".join(pieces).encode()}
+    files = {file_name(plan.program): "\n".join(pieces).encode()}
     for planned in lists:
         head = f"# {planned.why}\n"
         files[list_file(planned)] = (head + "".join(f"{one}\n" for one in planned.entries)).encode()

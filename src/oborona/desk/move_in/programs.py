@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 
 from oborona.desk.move_in.amavis import read_amavis
@@ -18,6 +19,7 @@ def read_plan(
     folder: Path,
     *,
     now: float,
+    taken: Iterable[str] = (),
     domain: str = "",
     dump: tuple[str, bytes] | None = None,
 ) -> MovePlan:
@@ -27,13 +29,14 @@ def read_plan(
         program: whose files they are.
         folder: of them.
         now: Unix seconds.
+        taken: names that rules and lists of the site have already.
         domain: of people whom SpamAssassin knows by a login alone.
         dump: of rspamd, where it is no file of the folder: name and octets.
 
     Raises:
         ConfigError: it can't be read, or is none of that program's.
     """
-    source, plan = SourceFolder(folder), MovePlan(program)
+    source, plan = SourceFolder(folder), MovePlan(program, taken)
     match program:
         case OldProgram.RSPAMD:
             read_rspamd(source, dump, plan, now=now)

@@ -35,6 +35,7 @@ _FACTS: Final = {
     ListSubject.RDNS: "client.name",
     ListSubject.FROM: "from.address",
 }
+_PROOFS: Final = {ListSubject.SENDER: "spf.result == 'pass'", ListSubject.FROM: "dmarc.aligned"}
 _ADDRESSES: Final = (None, "email", "email:addr", "email:domain")
 _ON_TRIAL: Final = (
     "a map that only adds or takes points there, or asks for symbols too, is a list on trial here "
@@ -158,9 +159,11 @@ def _of_patterns(
     rule: _Rule, subject: ListSubject | None, plan: MovePlan
 ) -> Callable[[MapKey], object] | str:
     if subject in _FACTS and (rule.filter in _ADDRESSES[:3]):
-        fact = _FACTS[subject]
+        fact, proof = _FACTS[subject], ""
+        if rule.action is ListAction.ALLOW and subject in _PROOFS:
+            proof = f" and {_PROOFS[subject]}"
         return lambda key: plan.rule(
-            rule.name, f"matches({fact}, {_pattern(key.key)!r})", rule.score * A_POINT, rule.say, key.place
+            rule.name, f"matches({fact}, {_pattern(key.key)!r}){proof}", rule.score * A_POINT, rule.say, key.place
         )  # fmt: skip
     if rule.action is ListAction.ALLOW:
         return "an expression lets nobody in here: anybody can write it"

@@ -28,7 +28,10 @@ _UNPROVED: Final = (
     "whitelist_from believes whatever From says: here an allow counts when SPF or DKIM proves it "
     "(docs/policy/lists.md)"
 )
-_REFUSES: Final = "blacklist_from marks a message as spam; a deny list here refuses it, and a reader's own files it"
+_REFUSES: Final = (
+    "blacklist_from marks a message as spam; a deny list here refuses it, and a reader's own files "
+    "it"
+)
 
 
 def read_spamassassin(folder: SourceFolder, plan: MovePlan, *, domain: str, now: float) -> None:
@@ -75,7 +78,7 @@ class _SpamAssassinReader:
         self._now = now
         self._lists: dict[str, PlannedList] = {}
         self._rules = SpamAssassinRules(plan)
-        self._taken_back: list[tuple[SourceLine, str, str]] = []
+        self._taken_back: list[tuple[SourceLine, str, str, str]] = []
 
     def take(self, line: SourceLine, owner: str) -> None:
         """Take one line; an owner's is theirs alone."""
@@ -89,7 +92,7 @@ class _SpamAssassinReader:
         elif word in LISTS:
             self._list(line, LISTS[word], word, rest, owner)
         elif word.startswith("un") and word[2:] in LISTS:
-            self._taken_back.append((line, word[2:], rest))
+            self._taken_back.append((line, word[2:], rest, owner))
         elif word in ("required_score", "required_hits"):
             self._required(line, rest, owner)
         elif word in RULES and not owner:
@@ -100,16 +103,28 @@ class _SpamAssassinReader:
     def end(self) -> None:
         """Take what is known at the end alone: rules with their scores, and what is taken back."""
         self._rules.end()
-        for line, word, rest in self._taken_back:
-            planned = self._lists.get(word)
+        for line, word, rest, owner in self._taken_back:
             for text in rest.split():
-                try:
-                    gone = entry_of(text).entry
-                except ValueError:
-                    continue
-                if planned is not None and (place := planned.entries.pop(gone, None)) is not None:
+                place = self._taken_from(line, word, text, owner)
+                if place is None:
+                    why = "takes back what nothing here says"
+                    self._plan.leave(line.place, text, why)
+                else:
                     self._plan.leave(place, text, f"{line.place} takes it back")
             self._plan.carried.add(line.place)
+
+    def _taken_from(self, line: SourceLine, word: str, text: str, owner: str) -> SourcePlace | None:
+        """Take an entry off the plan; return which line that is told of, None where none was."""
+        try:
+            if owner:
+                key = personal_entry(EntryAction.DENY, text, "", self._now)
+                person = self._plan.persons.get(owner)
+                gone = None if person is None else person.entries.pop((key.kind, key.value), None)
+                return None if gone is None else line.place
+            planned = self._lists.get(word)
+            return None if planned is None else planned.entries.pop(entry_of(text).entry, None)
+        except ValueError:
+            return None
 
     def _list(self, line: SourceLine, theirs: TheirList, word: str, rest: str, owner: str) -> None:
         if theirs.why:
