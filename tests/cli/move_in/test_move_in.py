@@ -148,6 +148,23 @@ def test_what_is_no_configuration_names_file_and_line(
         run(*site, "move-in", program, str(tmp_path / "empty"), "--dry-run", status=status)
 
 
+def test_halves_of_characters_are_shown_as_what_they_are(
+    tmp_path: Path, site: tuple[Path, Path]
+) -> None:
+    (tmp_path / "old").mkdir()
+    half = "\\ud800\\u001b[2J"
+    rule = f'{{"type": "from", "action": "reject", "symbol": "{half}", "map": ["{half}", "a.example"]}}'
+    dump = f'{{"multimap": {{"{half}": {rule}, "B": "{half}"}}, "settings": {{"{half}": {{}}}}}}'
+    (tmp_path / "old" / "configdump.json").write_text(dump)
+    (tmp_path / "old" / "\udcff\x1b.lua").write_text("")
+    words = ("move-in", "rspamd", str(tmp_path / "old"))
+    told = run(*site, *words, "--dry-run", "--all").stdout
+    assert "\x1b" not in told
+    assert json.loads(run(*site, *words, "--dry-run", "--json").stdout)["left"]
+    run(*site, *words, "--yes")
+    assert load_policy(site[1], SCHEMA).local_lists.lists
+
+
 def rspamd(action: str, **more: Any) -> EngineOpinion:
     return EngineOpinion(engine="rspamd", action=action, score=7.5, line=15.0, **more)
 

@@ -67,7 +67,7 @@ def _show(found: EngineComparison) -> None:
     console = Terminal(soft_wrap=True, width=None if sys.stdout.isatty() else PIPED)
     echo(
         f"{found.messages:,} messages with a verdict of {found.engine}; {found.unknown:,} without "
-        f"an answer of it, {found.unasked:,} that it was not asked about"
+        f"an answer of it, {found.unasked:,} that it was not asked about or that are too old"
     )
     if found.damaged:
         echo(f"{found.damaged:,} more are damaged in the journal")

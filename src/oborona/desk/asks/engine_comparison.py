@@ -39,7 +39,7 @@ class EngineComparison(msgspec.Struct, frozen=True, kw_only=True):
         engine: beside ours.
         messages: on which it said something.
         unknown: on which it was asked and said nothing.
-        unasked: about which it was not asked.
+        unasked: about which it was not asked, or of which the evidence is dropped.
         damaged: that can't be read.
         cells: by our verdict and theirs.
         days: what came on each, the oldest first; days are those of UTC.

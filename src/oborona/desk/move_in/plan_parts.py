@@ -14,6 +14,7 @@ from oborona.reputation.subject import ListSubject
 from oborona.types import RuleMode
 
 _SHOWN: Final = 120  # characters of a line that is left
+_LONGEST_PATH: Final = 300  # characters of a file's name
 
 
 class OldProgram(StrEnum):
@@ -32,7 +33,8 @@ class SourcePlace(NamedTuple):
     line: int = 0
 
     def __str__(self) -> str:
-        return f"{self.file}:{self.line}" if self.line else self.file
+        file = shown(self.file, _LONGEST_PATH)
+        return f"{file}:{self.line}" if self.line else file
 
 
 class LeftLine(NamedTuple):
