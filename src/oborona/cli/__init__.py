@@ -57,6 +57,7 @@ _COMMANDS: Final = {
     "export": "export",
     "set-apart": "set_apart",
     "alarm": "alarm",
+    "move-in": "move_in.command",
     "attach": "attach",
     "detach": "attach",
     "backup": "backup",

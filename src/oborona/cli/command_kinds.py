@@ -41,6 +41,7 @@ _COMPUTES: Final = (
     "it loads the packages of event logs (150 MiB), which the desk does without, and computes or "
     "checks with them"
 )
+_OLD_FILES: Final = "it reads files of another filter, which who is at the terminal has laid there"
 
 KINDS: Final[dict[str, Ask | ActCommand | Exempt]] = {
     "serve": _PROCESS,
@@ -53,6 +54,11 @@ KINDS: Final[dict[str, Ask | ActCommand | Exempt]] = {
     "desk": _PROCESS,
     "console": _PROCESS,
     "check": Ask(("scan.try",)),
+    "move-in compare": Ask(("engines.compare",)),
+    "move-in rspamd": ActCommand("move_in.rspamd", ("folder",), alone=_OLD_FILES),
+    "move-in spamassassin": ActCommand("move_in.spamassassin", ("folder",), alone=_OLD_FILES),
+    "move-in mailcow": ActCommand("move_in.mailcow", ("folder",), alone=_OLD_FILES),
+    "move-in amavis": ActCommand("move_in.amavis", ("folder",), alone=_OLD_FILES),
     "find": Ask(("messages.find",)),
     "explain": Ask(("messages.explain", "messages.story")),
     "dissect": Ask(("messages.dissect",)),

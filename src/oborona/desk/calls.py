@@ -58,6 +58,7 @@ import oborona.desk.asks.counter_store
 import oborona.desk.asks.counters
 import oborona.desk.asks.doctor
 import oborona.desk.asks.drafts
+import oborona.desk.asks.engine_comparison
 import oborona.desk.asks.entities
 import oborona.desk.asks.event_log_persons
 import oborona.desk.asks.event_logs

@@ -6,6 +6,7 @@ import time
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
+from typing import Protocol
 
 import msgspec
 
@@ -62,7 +63,17 @@ class PolicyStats:
             rule.verdicts[entry.verdict] += 1
 
 
-async def read_newest(statistics: PolicyStats, state: Path, since: float, within_s: float) -> bool:
+class JournalTally(Protocol):
+    """Adds up journal entries."""
+
+    damaged: int
+
+    def add(self, entry: JournalEntry) -> None:
+        """Take one message."""
+        ...
+
+
+async def read_newest(statistics: JournalTally, state: Path, since: float, within_s: float) -> bool:
     """Add up the entries of the last seconds, the newest first.
 
     Args:
@@ -95,7 +106,7 @@ async def read_newest(statistics: PolicyStats, state: Path, since: float, within
 
 
 async def read_all(
-    statistics: PolicyStats, state: Path, since: float, begun: Callable[[int], Callable[[], None]]
+    statistics: JournalTally, state: Path, since: float, begun: Callable[[int], Callable[[], None]]
 ) -> None:
     """Add up all entries of the last seconds.
 

@@ -1,0 +1,1 @@
+"""`oborona move-in`: what another filter was told becomes ours, and both are compared."""
