@@ -117,6 +117,7 @@ def test_start_and_tasks_are_there_in_russian() -> None:
         "people/dovecot.md",
         "mail-servers/exim.md",
         "troubleshooting.md",
+        "moving-in.md",  # read once, by who knows the other program by its English documents
     }
     have = {
         origin.resolve().relative_to(DOCS).as_posix()
