@@ -17,6 +17,7 @@ from oborona.replication.link import read_link
 from oborona.sqlite_file import SqliteFileKind
 from oborona.stores.persons import schema as person_store
 from oborona.stores.pins import schema as pin_store
+from oborona.stores.policy_versions import schema as policy_version_store
 from oborona.stores.signatures import schema as signature_store
 from oborona.telemetry.trouble import TroubleNotice
 
@@ -26,6 +27,7 @@ COMMON_KINDS: Final[Mapping[str, SqliteFileKind]] = {
     state_files.SIGNATURES: signature_store.SHARED,
     state_files.CASES: case_store.SHARED,
     state_files.PEOPLE: people_store.SHARED,
+    state_files.POLICY_VERSIONS: policy_version_store.SHARED,
 }
 """How the common stores are opened, by the names of their files."""
 
