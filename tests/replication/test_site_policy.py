@@ -1,5 +1,5 @@
-"""One policy on all machines of a site: published on all or none, caught up with, and the same again
-after whatever was killed.
+"""One policy on all machines of a site: published on all or none, caught up with, and the same
+again after whatever was killed.
 """
 
 from __future__ import annotations
@@ -16,9 +16,11 @@ import msgspec
 import pytest
 
 from oborona.desk.call import CallError
+from oborona.desk.doctor.site_policy import site_policy
 from oborona.desk.policy import site_publication
 from oborona.desk.policy.machine_policy import catch_up
 from oborona.errors import OboronaError, StoreError
+from oborona.stores.policy_versions.site_versions import is_behind
 from tests.desk.policy.drafted import OVERLAY, call, new_draft
 from tests.peers.postgresql import Postgresql
 from tests.replication.policy_machines import PolicyMachine, machines_of, sharing
@@ -66,6 +68,9 @@ def test_published_on_one_it_is_in_force_on_all_and_rolled_back_from_another(
             ("mx2", done.version, True),
         ]
         assert numbers(first) == numbers(second)
+        told = f"version {done.version} on all machines"
+        assert [one.words for one in site_policy(second.site)] == [told]
+        assert not is_behind(second.state)
         call(second.site, "policy.roll_back", version=done.undo, reason="no")
         assert first.files() == second.files() == before
 
@@ -149,14 +154,19 @@ def test_what_is_edited_on_one_machine_is_shared_or_given_up(
     with sharing(machines):
         eventually(lambda: equal(machines))
         (second.policy / "50-own.toml").write_text(MILDER)
-        with pytest.raises(CallError, match="mx2 can't judge by it.*edited on this machine"):
+        with pytest.raises(CallError, match=r"mx2 can't judge by it.*edited on this machine"):
             publish(first)
         with pytest.raises(CallError, match="does not hold version"):
             new_draft(second.site)
         eventually(lambda: "edited" in call(first.site, "policy.status").machines[1].trouble)
+        (report,) = site_policy(first.site)
+        assert report.words.startswith(
+            "mx2 does not judge by version 1, for 0 s: the policy folder"
+        )
+        assert (is_behind(first.state), is_behind(second.state)) == (False, True)
         call(second.site, "policy.share", reason="better")
         assert first.files() == second.files()
-        (first.policy / "50-own.toml").write_text(HARDER)
+        (first.policy / "50-own.toml").unlink()  # an earlier version, by hand, is an edit, too
         call(first.site, "policy.share", reason="no", take=True)
         assert first.files()["50-own.toml"] == MILDER
         assert equal(machines)

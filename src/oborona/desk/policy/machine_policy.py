@@ -35,6 +35,7 @@ from oborona.stores.policy_versions.site_versions import (
     applied_version,
     knows_files,
     note_applied,
+    note_coming,
 )
 from oborona.stores.policy_versions.store import PolicyVersion, VersionStore
 
@@ -74,7 +75,7 @@ def machine_policy(site: Site, store: VersionStore) -> MachinePolicy:
         state = FolderState.LEVEL
     elif applied is None:
         state = FolderState.NEW
-    elif applied.digest == digest_of_all(files) or knows_files(store, files):
+    elif digest_of_all(files) in (applied.digest, applied.coming):
         state = FolderState.BEHIND
     else:
         state = FolderState.EDITED
@@ -96,6 +97,7 @@ def take_latest(
     if held.state is not FolderState.LEVEL:
         if held.state is not FolderState.BEHIND and not knows_files(store, held.files):
             _set_aside(site.state, held.files)
+        note_coming(site.state, held.files, held.latest)
         write(own_folder(site), held.files, store.files(held.latest))
     note_applied(site.state, held.latest)
 

@@ -27,7 +27,7 @@ from oborona.errors import OboronaError, StoreError
 from oborona.people.caller import Caller
 from oborona.replication.link import read_link
 from oborona.stores.policy_versions.digests import FileSet
-from oborona.stores.policy_versions.site_versions import note_applied
+from oborona.stores.policy_versions.site_versions import note_applied, note_coming
 from oborona.stores.policy_versions.store import (
     PolicyVersion,
     VersionSort,
@@ -165,6 +165,7 @@ def _brought_in(
 ) -> tuple[PolicyVersion, ReloadOutcome | None]:
     """Bring what is the site's policy by now into this machine's folder."""
     try:
+        note_coming(site.state, before, version)
         write(own_folder(site), before, after)
         note_applied(site.state, version)
     except OboronaError as error:

@@ -58,7 +58,7 @@ def share_folder(
         held = machine_policy(site, store)
         theirs = {} if held.latest is None else store.files(held.latest)
         names = changed_names(theirs, held.files)
-        if not names:
+        if not names and held.latest is not None:
             raise CallError("the policy folder holds what the site has")
         if take:
             return _taken(site, store, held, names, dry=dry, write=write)

@@ -104,13 +104,16 @@ class AppliedVersion(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
 
     Args:
         number: of the version; 0 = none of the site's.
-        digest: of its files.
+        digest: of its files; of what the folder held before any of the site's, where that is to be
+            replaced.
+        coming: of the files that are being brought in; empty = none are.
         at: Unix seconds.
         trouble: why the folder does not hold the site's version; empty = it does.
     """
 
     number: int = 0
     digest: str = ""
+    coming: str = ""
     at: float = 0.0
     trouble: str = ""
 
@@ -133,6 +136,39 @@ def applied_version(state: Path) -> AppliedVersion | None:
             f"{path}: is damaged ({error}); remove it: what the policy folder holds is set aside "
             "then, and the site's policy takes its place"
         ) from error
+
+
+def is_behind(state: Path) -> bool:
+    """Whether the policy folder of a machine does not hold the site's version.
+
+    Raises:
+        StoreError: it can't be known.
+    """
+    path = state / state_files.POLICY_VERSIONS
+    if not path.exists():
+        return False
+    with VersionStore(path, make=False) as store:
+        latest = store.latest()
+    applied = applied_version(state) or AppliedVersion()
+    return latest is not None and (bool(applied.trouble) or applied.number != latest.number)
+
+
+def note_coming(state: Path, held: FileSet, version: PolicyVersion) -> None:
+    """Write down that a version is about to be brought into the policy folder: whoever looks after
+    a kill knows either's files for no work of a person.
+
+    Args:
+        state: the state folder.
+        held: what the policy folder holds.
+        version: that comes.
+
+    Raises:
+        StoreError: it can't be written.
+    """
+    before = applied_version(state) or AppliedVersion(digest=digest_of_all(held))
+    note = msgspec.structs.replace(before, coming=version.digest)
+    if note != before:
+        write_atomically(state / state_files.POLICY_APPLIED, msgspec.json.encode(note))
 
 
 def note_applied(state: Path, version: PolicyVersion | None, trouble: str = "") -> None:
