@@ -154,7 +154,10 @@ class SitePolicyFollower:
         self._again_at = time.monotonic() + AGAIN_S
         try:
             with policy_lock(self._site, 0.0):
-                take_latest(self._site, store, machine_policy(self._site, store))
+                held = machine_policy(self._site, store)
+                if held.state is FolderState.EDITED:  # just now
+                    raise CallError(EDITED)
+                take_latest(self._site, store, held)
                 outcome = reload_here(self._site, PATIENCE_S)
         except PolicyBusyError:
             if held.state is not FolderState.LEVEL:

@@ -114,7 +114,8 @@ def _wait_prepared(
         if time.monotonic() > until:
             raise CallError(
                 f"{', '.join(waiting)} did not say within {PREPARE_S:g} seconds whether it can judge "
-                f"by it, nothing was changed anywhere; without it: --without {waiting[0]}"
+                f"by it (does site-policy run there?), nothing was changed anywhere; without it: "
+                f"--without {waiting[0]}"
             )
         log.wait(_LOOK_S)
 
