@@ -15,6 +15,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from oborona.daemon.site.membership import join_site
 from oborona.desk.call import CallError
 from oborona.desk.doctor.site_policy import site_policy
 from oborona.desk.policy import site_publication
@@ -248,3 +249,18 @@ def test_of_two_who_publish_at_once_one_does(tmp_path: Path, postgresql: Postgre
         assert len(troubles) <= 1, troubles
         eventually(lambda: equal(machines))
         assert machines[0].files()[OVERLAY] in (MILDER, HARDER)
+
+
+def test_a_site_of_before_has_a_policy_in_common_once_its_machines_have_joined_again(
+    tmp_path: Path, postgresql: Postgresql
+) -> None:
+    machine, other = machines_of(tmp_path, postgresql.address)
+    postgresql.rows("DROP TABLE oborona.lock")
+    postgresql.rows("DROP TABLE oborona.policy_place")
+    postgresql.rows("DELETE FROM oborona.store WHERE name = 'policy-versions.db'")
+    postgresql.rows("UPDATE oborona.format SET version = 1")
+    for place, one in enumerate((machine, other), 1):
+        join_site(one.state, postgresql.address, f"mx{place}", "2")
+    with sharing([machine, other]):
+        assert equal([machine, other])
+        assert numbers(other) == [(1, "outside", "published")]

@@ -105,5 +105,10 @@ MIGRATIONS: Final[tuple[tuple[LiteralString, ...], ...]] = (
             trouble text NOT NULL         -- why it goes no further; empty = it does
         )
         """,
+        # a site that was begun before the history of the policy was common
+        """
+        INSERT INTO store (name, number, version)
+        SELECT 'policy-versions.db', 0, 0 FROM site ON CONFLICT DO NOTHING
+        """,
     ),
 )
