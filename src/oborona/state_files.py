@@ -102,6 +102,12 @@ DIGESTS: Final = "digests.db"
 """When who gets a digest, and what became of the last: the desk."""
 POLICY_VERSIONS: Final = "policy-versions.db"
 """What the site's policy folder held when, and who made it so: the desk and commands."""
+POLICY_APPLIED: Final = "policy.applied"
+"""Which of the site's versions the policy folder of this machine holds: who publishes, and who
+follows the site's policy.
+"""
+POLICY_BEFORE_SITE: Final = "policy.before-site-"
+"""Folders that begin so, what the policy folder held before the site's: who follows its policy."""
 POLICY_DRAFTS: Final = "drafts"
 """Folder of drafts of the policy, a folder each: the desk and commands."""
 POLICY_LOCK: Final = "policy.lock"

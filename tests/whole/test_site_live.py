@@ -6,16 +6,19 @@ from __future__ import annotations
 
 import base64
 import json
+import shutil
+import tempfile
 import time
 import urllib.request
 from collections.abc import Iterator
 from contextlib import ExitStack
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.peers.dns import Zones
-from tests.peers.oborona import Oborona
+from tests.peers.oborona import SETTINGS, Oborona
 from tests.peers.ports import free_port
 from tests.peers.postgresql import Postgresql
 from tests.whole.gate import LETTER, eventually
@@ -37,6 +40,8 @@ def machines(postgresql: Postgresql) -> Iterator[tuple[Oborona, Oborona]]:
         first, second = (
             Oborona(
                 {
+                    "paths.policy": _policy_folder(stack),
+                    "paths.shipped_policy": SETTINGS.parent / "policy.d",
                     "doors.milter.listen": "",
                     "doors.http.listen": f"inet:{free_port()}@127.0.0.1",
                     "dns.servers": dns.setting,
@@ -62,6 +67,13 @@ def machines(postgresql: Postgresql) -> Iterator[tuple[Oborona, Oborona]]:
         first.start()
         second.start()
         yield first, second
+
+
+def _policy_folder(stack: ExitStack) -> Path:
+    root = Path(tempfile.mkdtemp(prefix="oborona-policy-", dir="/tmp"))
+    stack.callback(shutil.rmtree, root)
+    (root / "policy.d").mkdir()
+    return root / "policy.d"
 
 
 def scan(machine: Oborona, raw: bytes = LETTER) -> dict[str, Any]:
@@ -127,3 +139,24 @@ def test_both_judge_on_while_the_log_is_away_and_meet_again(
     eventually(lambda: "ann@a.example" not in said(first, "personal", "show", "joe@example.test"))
     for machine in machines:
         eventually(lambda machine=machine: "is followed again" in machine.log())  # type: ignore[misc]
+
+
+def test_a_policy_is_in_force_on_both_and_by_who_comes_late_before_it_judges(
+    machines: tuple[Oborona, Oborona],
+) -> None:
+    first, second = machines
+    said(first, "policy", "share", "--reason", "as it is")
+    own = Path(str(first.setting("paths.policy"))) / "50-own.toml"
+    own.write_text('[[rule]]\nname = "NOON"\nwhen = "links >= 0"\nscore = 1\nsay = "is noon"\n')
+    said(first, "policy", "share", "--reason", "noon")
+    at = time.monotonic()
+    eventually(lambda: decided_by(second, "NOON"), SLACK_S)
+    print(f"in force after {time.monotonic() - at:.2f} s")
+    said(second, "policy", "status")
+    second.halt()
+    own.unlink()
+    said(first, "policy", "share", "--reason", "no", "--without", "mx2")
+    second.start()
+    assert "NOON" not in json.dumps(scan(second))
+    eventually(lambda: second.run("policy", "status").returncode == 0)
+    assert "NOON" not in json.dumps(scan(first))

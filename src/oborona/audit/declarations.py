@@ -123,6 +123,7 @@ ACTS: Final = {
     "policy.propose": ActDeclaration(dry=True, undo="policy.decline"),
     "policy.publish": ActDeclaration(dry=True, undo="policy.roll_back"),
     "policy.reload": ActDeclaration(),
+    "policy.share": ActDeclaration(dry=True, undo="policy.roll_back"),
     "policy.roll_back": ActDeclaration(dry=True, undo="policy.roll_back"),
     "recheck.discard": ActDeclaration(dry=True),
     "recheck.look": ActDeclaration(dry=True, undo="recheck.undo"),

@@ -10,17 +10,37 @@ from oborona.cli.context import CliContext, pass_cli_context
 from oborona.daemon.beside import BesideProcess, run_beside
 from oborona.daemon.state import prepare_state
 from oborona.errors import ConfigError
+from oborona.replication.link import read_link
 
 
 @click.command()
 @pass_cli_context
 def desk(context: CliContext) -> None:
-    """Run the desk alone: it reads and changes stores for pages and programs that may."""
-    require_console(context)
+    """Run the desk alone: it reads and changes stores for pages and programs that may.
+
+    On one machine of several it also brings the site's policy into the policy folder.
+    """
+    beside = site_policy_beside(context)
+    if not beside:
+        require_console(context)
     prepare_state(context.state)
-    click.get_current_context().exit(
-        run_beside(context.loaded, [desk_beside(context)], tell_nobody)
+    if context.loaded.settings.console.enabled:
+        beside.append(desk_beside(context))
+    click.get_current_context().exit(run_beside(context.loaded, beside, tell_nobody))
+
+
+def site_policy_beside(context: CliContext) -> list[BesideProcess]:
+    """Return what follows the policy of a site of several machines; nothing where this one is
+    alone.
+    """
+    link = read_link(context.state)
+    if link is None:
+        return []
+    from oborona.desk.policy.site_policy_follower import (  # noqa: PLC0415 - of those alone
+        site_policy_process,
     )
+
+    return [site_policy_process(context, link)]
 
 
 def desk_beside(context: CliContext) -> BesideProcess:

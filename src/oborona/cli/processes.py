@@ -20,6 +20,7 @@ from oborona.daemon.listeners import open_doors
 from oborona.daemon.serve import ProcessRole, run
 from oborona.daemon.sockets import closed_folder
 from oborona.errors import ConfigError
+from oborona.replication.link import read_link
 
 
 @click.command()
@@ -33,12 +34,16 @@ def serve(context: CliContext) -> None:
     once.
     """
     settings = context.loaded.settings.console
-    if not settings.enabled:
+    if not settings.enabled and read_link(context.state) is None:
         _run(context, tuple(ProcessRole))
         return
     from oborona.cli import console, desk  # noqa: PLC0415 - for who wants them
 
-    beside = [desk.desk_beside(context)]
+    beside = desk.site_policy_beside(context)
+    if not settings.enabled:
+        _run(context, tuple(ProcessRole), beside)
+        return
+    beside.append(desk.desk_beside(context))
     if settings.listen:
         beside.append(console.console_process(context))
     _run(context, tuple(ProcessRole), beside, console.console_words)
@@ -111,6 +116,10 @@ def _run(
     words_of_others: Callable[[CliContext], list[str]] = lambda _context: [],
 ) -> None:
     settings = context.loaded.settings
+    if ProcessRole.WORKER in roles and read_link(context.state) is not None:
+        from oborona.desk.policy.machine_policy import catch_up  # noqa: PLC0415 - of those alone
+
+        catch_up(context)
     # before any process is started: Postfix's tools are asked, and a supervisor waits for no
     # children but its own
     result = (

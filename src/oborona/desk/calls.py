@@ -35,6 +35,7 @@ import oborona.desk.acts.personal_import
 import oborona.desk.acts.personal_removal
 import oborona.desk.acts.pin_import
 import oborona.desk.acts.policy
+import oborona.desk.acts.policy_share
 import oborona.desk.acts.proposals
 import oborona.desk.acts.recheck
 import oborona.desk.acts.reputation
@@ -78,6 +79,7 @@ import oborona.desk.asks.overview
 import oborona.desk.asks.people
 import oborona.desk.asks.personal
 import oborona.desk.asks.policy
+import oborona.desk.asks.policy_status
 import oborona.desk.asks.readers
 import oborona.desk.asks.recheck
 import oborona.desk.asks.remembered_entities

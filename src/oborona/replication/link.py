@@ -22,6 +22,7 @@ COMMON: Final = (
     state_files.SIGNATURES,
     state_files.CASES,
     state_files.PEOPLE,
+    state_files.POLICY_VERSIONS,
 )
 """Stores that several machines have in common, in the order in which they are taken over."""
 

@@ -220,7 +220,9 @@ class ReplicationLog:
         if self.site() is not None:
             raise LogForeignError("a site is begun in that database; `oborona site join` joins it")
         with self.connected() as db:
-            db.execute("TRUNCATE store, change, snapshot, snapshot_part, machine, position")
+            db.execute(
+                "TRUNCATE store, change, snapshot, snapshot_part, machine, position, policy_place"
+            )
 
     def begin_site(self, mark: str, known: str) -> None:
         """Begin a site, whose stores are in the log.

@@ -10,6 +10,9 @@ from typing import Final, LiteralString
 CHANNEL: Final = "oborona_change"
 """Of LISTEN and NOTIFY: the payload is the store that was changed."""
 
+POLICY_CHANNEL: Final = "oborona_policy"
+"""The same of policies: the payload is the machine that has said something of one."""
+
 MIGRATIONS: Final[tuple[tuple[LiteralString, ...], ...]] = (
     (
         """
@@ -79,6 +82,33 @@ MIGRATIONS: Final[tuple[tuple[LiteralString, ...], ...]] = (
             trouble text NOT NULL,        -- why it goes no further; empty = it does
             PRIMARY KEY (machine, store)
         )
+        """,
+    ),
+    (
+        """
+        CREATE TABLE lock (
+            name text PRIMARY KEY,        -- of what one machine does at a time
+            fence bigint NOT NULL,        -- of the last holder; higher than of all before
+            machine text NOT NULL,
+            at timestamptz NOT NULL DEFAULT now(),
+            given_up boolean NOT NULL DEFAULT false -- nobody believes any more that he has it
+        )
+        """,
+        """
+        CREATE TABLE policy_place (
+            machine text PRIMARY KEY REFERENCES machine (name) ON DELETE CASCADE,
+            prepared bigint NOT NULL,     -- version that it has looked at last, before it is published
+            refused text NOT NULL,        -- why that can't be in force there; empty = it can
+            version bigint NOT NULL,      -- of the site's, that its folder holds; 0 = none
+            meaning text NOT NULL,        -- version of what its daemon judges by
+            since timestamptz NOT NULL DEFAULT now(),
+            trouble text NOT NULL         -- why it goes no further; empty = it does
+        )
+        """,
+        # a site that was begun before the history of the policy was common
+        """
+        INSERT INTO store (name, number, version)
+        SELECT 'policy-versions.db', 0, 0 FROM site ON CONFLICT DO NOTHING
         """,
     ),
 )

@@ -395,3 +395,15 @@ def test_what_would_be_done_is_told_without_a_reason(site: Site) -> None:
     assert planned.files == (OVERLAY,)
     done = publish_live(site)
     assert call(site, "policy.roll_back", version=done.undo, dry=True).files == (OVERLAY,)
+
+
+def test_a_machine_alone_shares_with_nobody(site: Site) -> None:
+    with pytest.raises(CallError, match="this machine is alone"):
+        call(site, "policy.share", reason="x")
+    new_draft(site, MILDER)
+    call(site, "policy.preview", draft="mine", within_s=30)
+    with pytest.raises(CallError, match="this machine is alone"):
+        call(site, "policy.publish", draft="mine", live=True, reason="x", without=("mx2",))
+    assert OVERLAY not in own_files(site)
+    status = call(site, "policy.status")
+    assert (status.machine, status.machines, status.version) == ("", (), 1)

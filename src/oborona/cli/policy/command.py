@@ -12,6 +12,7 @@ from oborona.cli.policy.reload import reload
 from oborona.cli.policy.replay import replay
 from oborona.cli.policy.schema import schema
 from oborona.cli.policy.show import show
+from oborona.cli.policy.site_policy import share, status
 from oborona.cli.policy.stats import stats
 from oborona.cli.policy.versions import diff, history, roll_back
 
@@ -32,7 +33,9 @@ for command in (
     replay,
     roll_back,
     schema,
+    share,
     show,
     stats,
+    status,
 ):
     policy.add_command(command)

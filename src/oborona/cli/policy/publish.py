@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from oborona.cli.context import CliContext, pass_cli_context
-from oborona.cli.policy.versions import show_publication, write_as_asker
+from oborona.cli.policy.versions import show_publication, without_option, write_as_asker
 from oborona.cli.terminal_person import terminal_caller
 from oborona.desk.owner import as_owner_of
 from oborona.desk.policy.guarded_publication import publish_live
@@ -19,10 +19,17 @@ from oborona.desk.policy.proposal import check_alone
 @click.option(
     "--alone", is_flag=True, help="Without the second person whom console.two_persons wants."
 )
+@without_option
 @click.option("--dry-run", is_flag=True, help="Show what would be done, and change nothing.")
 @pass_cli_context
 def publish(
-    context: CliContext, draft: str, reason: str, sure: bool, alone: bool, dry_run: bool
+    context: CliContext,
+    draft: str,
+    reason: str,
+    sure: bool,
+    alone: bool,
+    without: tuple[str, ...],
+    dry_run: bool,
 ) -> None:
     """Publish DRAFT live, once it is checked and its tests hold, and have the daemon judge by it.
 
@@ -33,6 +40,13 @@ def publish(
     check_alone(context, caller, alone=alone)
     with as_owner_of(context.state):
         done = publish_live(
-            context, caller, draft, reason, sure=sure, dry=dry_run, write=write_as_asker
+            context,
+            caller,
+            draft,
+            reason,
+            sure=sure,
+            dry=dry_run,
+            write=write_as_asker,
+            without=without,
         )
     show_publication(done, dry=dry_run)

@@ -26,6 +26,13 @@ from oborona.desk.policy.publication import PolicyPublication
 from oborona.stores.policy_versions.digests import FileSet
 from oborona.stores.policy_versions.store import PolicyVersion
 
+without_option = click.option(
+    "--without",
+    metavar="MACHINE",
+    multiple=True,
+    help="Do not wait for this machine of the site; it catches up by itself.",
+)
+
 
 @click.command()
 @click.option(
@@ -86,9 +93,17 @@ def diff(
 @click.argument("version", type=click.IntRange(1))
 @click.option("--reason", required=True, help="Why: it stands in the history, with your name.")
 @click.option("--sure", is_flag=True, help="Also if much good mail would be judged otherwise.")
+@without_option
 @click.option("--dry-run", is_flag=True, help="Show what would be done, and change nothing.")
 @pass_cli_context
-def roll_back(context: CliContext, version: int, reason: str, sure: bool, dry_run: bool) -> None:
+def roll_back(
+    context: CliContext,
+    version: int,
+    reason: str,
+    sure: bool,
+    without: tuple[str, ...],
+    dry_run: bool,
+) -> None:
     """Let the policy folder hold what it held at VERSION, once it is checked and its tests hold,
     and have the daemon judge by it.
 
@@ -104,6 +119,7 @@ def roll_back(context: CliContext, version: int, reason: str, sure: bool, dry_ru
             sure=sure,
             dry=dry_run,
             write=write_as_asker,
+            without=without,
         )
     show_publication(done, dry=dry_run)
 

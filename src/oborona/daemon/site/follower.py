@@ -101,8 +101,12 @@ class ReplicaFollower:
                         self.trouble.failed(error)
                         stop.wait(LOOK_S)
             finally:
-                for name in tuple(self._open):
-                    self._let_go(name)
+                self.close()
+
+    def close(self) -> None:
+        """Let the files go."""
+        for name in tuple(self._open):
+            self._let_go(name)
 
     def look(self, log: ReplicationLog) -> None:
         """Do once what the log has and is not done here.

@@ -21,7 +21,7 @@ from typing import Final
 
 import msgspec
 
-from oborona import store_birth
+from oborona import state_files, store_birth
 from oborona.atomic_file import sync_folder, write_atomically
 from oborona.daemon.site.snapshot import ReplicaSnapshot, fetched, last_snapshot, take_snapshot
 from oborona.errors import StoreError, StoreForeign
@@ -29,6 +29,8 @@ from oborona.replication.link import COMMON, ReplicationLink, link_path, read_li
 from oborona.replication.log import LogForeignError, ReplicationLog, postgresql_library
 from oborona.replication.replica import ReplicaPosition, place, position_of
 from oborona.sqlite_file import ERRORS, PARTS, connect, explained_error, part_of
+from oborona.stores.policy_versions.site_versions import note_applied
+from oborona.stores.policy_versions.store import PolicyVersion, VersionStore
 
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9.-]{0,62}")
 _MODE: Final = 0o640
@@ -53,6 +55,7 @@ def begin_site(state: Path, address: str, machine: str, version: str) -> list[st
         StoreError: the log or a store can't be used.
     """
     known, hosts = _checked(state, machine), address_hosts(address)
+    policy = _policy_version(state)
     log = ReplicationLog(address, machine)
     try:
         log.prepare()
@@ -67,6 +70,8 @@ def begin_site(state: Path, address: str, machine: str, version: str) -> list[st
             take_snapshot(log, state / name)
         log.add_machine(link.mark, version)
         log.begin_site(link.site, known)
+        # what the policy folder holds, and no version has, was edited here
+        note_applied(state, policy)
         _write_link(state, link)
     finally:
         log.close()
@@ -107,6 +112,8 @@ def join_site(state: Path, address: str, machine: str, version: str) -> list[Pat
         )
         log.add_machine(link.mark, version)
         aside = [moved for name in COMMON for moved in restore_store(log, state / name, mark)]
+        # the site's policy takes the place of whatever the folder holds
+        (state / state_files.POLICY_APPLIED).unlink(missing_ok=True)
         _write_link(state, link)
     finally:
         log.close()
@@ -137,6 +144,7 @@ def leave_site(state: Path) -> str:
     if link is None:
         return ""
     link_path(state).unlink()
+    (state / state_files.POLICY_APPLIED).unlink(missing_ok=True)
     sync_folder(state)
     log = ReplicationLog(link.address, link.machine)
     try:
@@ -144,6 +152,14 @@ def leave_site(state: Path) -> str:
     finally:
         log.close()
     return link.machine
+
+
+def _policy_version(state: Path) -> PolicyVersion | None:
+    path = state / state_files.POLICY_VERSIONS
+    if not path.exists():
+        return None
+    with closing(VersionStore(path)) as store:
+        return store.latest()
 
 
 def _is_replica(path: Path) -> bool:

@@ -5,11 +5,13 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
 from oborona import __version__, state_files
 from oborona.daemon.site.follower import ReplicaFollower
+from oborona.errors import StoreError
 from oborona.feedback.cases import schema as case_store
 from oborona.metrics import Gauge
 from oborona.people import schema as people_store
@@ -17,6 +19,8 @@ from oborona.replication.link import read_link
 from oborona.sqlite_file import SqliteFileKind
 from oborona.stores.persons import schema as person_store
 from oborona.stores.pins import schema as pin_store
+from oborona.stores.policy_versions import schema as policy_version_store
+from oborona.stores.policy_versions.site_versions import is_behind
 from oborona.stores.signatures import schema as signature_store
 from oborona.telemetry.trouble import TroubleNotice
 
@@ -26,6 +30,7 @@ COMMON_KINDS: Final[Mapping[str, SqliteFileKind]] = {
     state_files.SIGNATURES: signature_store.SHARED,
     state_files.CASES: case_store.SHARED,
     state_files.PEOPLE: people_store.SHARED,
+    state_files.POLICY_VERSIONS: policy_version_store.SHARED,
 }
 """How the common stores are opened, by the names of their files."""
 
@@ -45,6 +50,12 @@ STUCK: Final = Gauge(
     "1 while a common store does not follow the site's log: the keeper's log says why.",
     ("store",),
 )
+POLICY: Final = Gauge(
+    "oborona_site_policy_behind",
+    "1 while this machine's policy folder does not hold the site's policy: `oborona policy status` "
+    "says why. Of several machines alone.",
+    (),
+)
 
 
 class SiteWatch:
@@ -63,6 +74,7 @@ class SiteWatch:
         AWAY.set_function(self._away)
         BEHIND.set_function(self._behind)
         STUCK.set_function(self._stuck)
+        POLICY.set_function(self._policy)
 
     async def run(self) -> None:
         """Follow until the machine leaves the site."""
@@ -100,3 +112,10 @@ class SiteWatch:
         return {
             (name,): int(bool(store.trouble.now)) for name, store in self._follower.stores.items()
         }
+
+    def _policy(self) -> dict[tuple[()], float]:
+        if self._follower is None:
+            return {}
+        with suppress(StoreError):  # its own trouble is told where it is followed
+            return {(): int(is_behind(self._state))}
+        return {}

@@ -26,11 +26,13 @@ class PublishOrder(DraftOrder, kw_only=True):
         live: it decides about mail; False: in shadow mode, which changes no verdict.
         sure: it is meant to change so much as the preview has shown.
         alone: live without the second person whom the settings want; at the terminal alone.
+        without: machines of the site that are not waited for.
     """
 
     live: bool = False
     sure: bool = False
     alone: bool = False
+    without: tuple[str, ...] = ()
 
 
 @act("policy.publish", Right.POLICY_SHADOW, Right.POLICY_PUBLISH, about=("draft", "live"))
@@ -41,9 +43,19 @@ def publish(site: Site, caller: Caller, asked: PublishOrder) -> PolicyPublicatio
         raise NotAllowedError(f"publishing {'live' if asked.live else 'to shadow'} needs {needed}")
     check_reason(asked)
     if not asked.live:
-        return publish_on_trial(site, caller, asked.draft, asked.reason, dry=asked.dry)
+        return publish_on_trial(
+            site, caller, asked.draft, asked.reason, dry=asked.dry, without=asked.without
+        )
     check_alone(site, caller, alone=asked.alone)
-    return publish_live(site, caller, asked.draft, asked.reason, sure=asked.sure, dry=asked.dry)
+    return publish_live(
+        site,
+        caller,
+        asked.draft,
+        asked.reason,
+        sure=asked.sure,
+        dry=asked.dry,
+        without=asked.without,
+    )
 
 
 class RollBackOrder(ActOrder, kw_only=True):
@@ -52,17 +64,27 @@ class RollBackOrder(ActOrder, kw_only=True):
     Args:
         version: its number.
         sure: it is meant to change so much as a preview would show.
+        without: machines of the site that are not waited for.
     """
 
     version: Annotated[int, Meta(ge=1)]
     sure: bool = False
+    without: tuple[str, ...] = ()
 
 
 @act("policy.roll_back", Right.POLICY_PUBLISH, about=("version",))
 def roll_back(site: Site, caller: Caller, asked: RollBackOrder) -> PolicyPublication:
     """Publish an earlier version again; of files that the desk may not write nothing is changed."""
     check_reason(asked)
-    return roll_back_to(site, caller, asked.version, asked.reason, sure=asked.sure, dry=asked.dry)
+    return roll_back_to(
+        site,
+        caller,
+        asked.version,
+        asked.reason,
+        sure=asked.sure,
+        dry=asked.dry,
+        without=asked.without,
+    )
 
 
 @act("policy.reload", Right.RELOAD)

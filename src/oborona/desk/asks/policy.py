@@ -32,6 +32,7 @@ from oborona.desk.policy.rule_table import (
 from oborona.desk.policy.schema_text import schema_text
 from oborona.desk.policy.site_policy import (
     PolicyBusyError,
+    PolicyConflictError,
     noticed,
     own_folder,
     policy_lock,
@@ -182,8 +183,8 @@ def list_versions(site: Site, caller: Caller, asked: HistoryQuestion) -> Version
         try:
             with policy_lock(site, 0.0):
                 noticed(site, store)
-        except PolicyBusyError:  # who publishes writes down what is there
-            pass
+        except (PolicyBusyError, PolicyConflictError):
+            pass  # who publishes writes down what is there; of several machines policy.status tells
         latest = store.latest()
         return VersionList(
             versions=tuple(store.list(asked.most, asked.before)),

@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import shutil
 import stat
+from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
@@ -20,6 +21,8 @@ from oborona.desk.policy.site_policy import PolicyConflictError
 from oborona.errors import StoreError
 from oborona.stores.policy_versions.digests import FileSet
 
+FolderWriter = Callable[[Path, FileSet, FileSet], None]
+"""Replaces what a policy folder holds, as `replace_files` does."""
 _MOVED: Final = "the policy folder was edited meanwhile; nothing was written"
 
 

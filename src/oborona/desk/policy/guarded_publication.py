@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import NamedTuple
 
 import msgspec
@@ -13,11 +13,10 @@ from oborona.desk.policy.draft_desk import check_base, draft_folder, owned
 from oborona.desk.policy.draft_note import DraftProposal
 from oborona.desk.policy.drafts import Draft
 from oborona.desk.policy.file_set import OVERLAY
-from oborona.desk.policy.folder_replacement import replace_files
+from oborona.desk.policy.folder_replacement import FolderWriter, replace_files
 from oborona.desk.policy.form import HEAD
 from oborona.desk.policy.guards import check_preview, checked_policy
 from oborona.desk.policy.publication import (
-    FolderWriter,
     PolicyPublication,
     check_files,
     published_answer,
@@ -78,6 +77,7 @@ def publish_live(
     dry: bool,
     proposal_of: Callable[[Draft], DraftProposal] | None = None,
     write: FolderWriter = replace_files,
+    without: Collection[str] = (),
 ) -> PolicyPublication:
     """Publish a draft live.
 
@@ -91,6 +91,7 @@ def publish_live(
         proposal_of: returns what the caller approves by it, or refuses that; None = it is their
             own doing.
         write: writes the folder.
+        without: machines of the site that are not waited for.
 
     Raises:
         CallError: a guard, or the daemon, refuses it; what was there is there.
@@ -114,13 +115,20 @@ def publish_live(
             meaning=plan.policy.version,
             proposer="" if proposal is None else proposal.by,
             write=write,
+            without=without,
         )
         _follow(site, draft, published, draft.files)
-        return published_answer(plan.answer, published, outcome, version)
+        return published_answer(site, plan.answer, published, outcome, version)
 
 
 def publish_on_trial(
-    site: Site, caller: Caller, name: str, reason: str, *, dry: bool
+    site: Site,
+    caller: Caller,
+    name: str,
+    reason: str,
+    *,
+    dry: bool,
+    without: Collection[str] = (),
 ) -> PolicyPublication:
     """Publish a draft in shadow mode, in which it changes no verdict.
 
@@ -130,6 +138,7 @@ def publish_on_trial(
         name: of the draft.
         reason: why.
         dry: say what would be done, and do nothing.
+        without: machines of the site that are not waited for.
 
     Raises:
         CallError: a guard, or the daemon, refuses it; what was there is there.
@@ -156,9 +165,10 @@ def publish_on_trial(
             sort=VersionSort.SHADOW,
             comment=reason,
             meaning=policy.version,
+            without=without,
         )
         _follow(site, draft, published, after)
-        return published_answer(planned, published, outcome, version)
+        return published_answer(site, planned, published, outcome, version)
 
 
 def _planned(

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Final
 
 from oborona.desk.policy.difference import meaning_changes
 from oborona.desk.policy.draft_note import DraftPreview
-from oborona.desk.policy.folder_replacement import replace_files
+from oborona.desk.policy.folder_replacement import FolderWriter, replace_files
 from oborona.desk.policy.guards import check_preview, checked_policy, remembered
 from oborona.desk.policy.preview import preview
 from oborona.desk.policy.publication import (
-    FolderWriter,
     PolicyPublication,
     check_files,
     published_answer,
@@ -44,6 +44,7 @@ def roll_back_to(
     sure: bool,
     dry: bool,
     write: FolderWriter = replace_files,
+    without: Collection[str] = (),
 ) -> PolicyPublication:
     """Publish an earlier version again.
 
@@ -55,6 +56,7 @@ def roll_back_to(
         sure: it is meant to change as much as it does.
         dry: say what would be done, and do nothing.
         write: writes the folder.
+        without: machines of the site that are not waited for.
 
     Raises:
         NotFoundError: there is no such version.
@@ -95,8 +97,9 @@ def roll_back_to(
             meaning=policy.version,
             of=number,
             write=write,
+            without=without,
         )
-        return published_answer(planned, published, outcome, version)
+        return published_answer(site, planned, published, outcome, version)
 
 
 def _tried_now(site: Site, policy: Policy, files: FileSet) -> DraftPreview:

@@ -11,8 +11,7 @@ next sees which, and writes that down.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
-from pathlib import Path
+from collections.abc import Collection
 from typing import Final
 
 import msgspec
@@ -20,13 +19,15 @@ import msgspec
 from oborona.daemon.publisher.reload_socket import ReloadOutcome, ask_reload
 from oborona.desk.call import CallError
 from oborona.desk.policy.difference import MeaningChange
-from oborona.desk.policy.folder_replacement import changed_names, replace_files
+from oborona.desk.policy.folder_replacement import FolderWriter, changed_names, replace_files
 from oborona.desk.policy.reload_outcome import PATIENCE_S
 from oborona.desk.policy.site_policy import may_write, own_folder
 from oborona.desk.site import Site
 from oborona.errors import OboronaError, StoreError
 from oborona.people.caller import Caller
+from oborona.replication.link import read_link
 from oborona.stores.policy_versions.digests import FileSet
+from oborona.stores.policy_versions.site_versions import note_applied, note_coming
 from oborona.stores.policy_versions.store import (
     PolicyVersion,
     VersionSort,
@@ -34,8 +35,6 @@ from oborona.stores.policy_versions.store import (
     VersionStore,
 )
 
-FolderWriter = Callable[[Path, FileSet, FileSet], None]
-"""Replaces what a policy folder holds: `oborona.desk.policy.folder_replacement.replace_files`."""
 NOBODY: Final = "nobody who runs on this state answers: it comes into force at the next start"
 
 
@@ -92,6 +91,7 @@ def put_in_force(
     of: int = 0,
     proposer: str = "",
     write: FolderWriter = replace_files,
+    without: Collection[str] = (),
 ) -> tuple[PolicyVersion, ReloadOutcome | None]:
     """Publish files; the policy's lock is held.
 
@@ -107,6 +107,7 @@ def put_in_force(
         of: the version that it is again; 0 = none.
         proposer: who has proposed what the caller approves; empty = nobody.
         write: writes the folder.
+        without: machines of the site that are not waited for.
 
     Returns:
         The version, and what the daemon said; None where none runs.
@@ -116,20 +117,27 @@ def put_in_force(
         StoreError: files can't be written; those of before are there.
     """
     folder = own_folder(site)
-    version = store.begin(
-        PolicyVersion(
-            at=time.time(),
-            author=proposer or caller.name,
-            approved=caller.name if proposer else "",
-            way=caller.way.value,
-            comment=comment,
-            sort=sort,
-            state=VersionState.BEGUN,
-            meaning=meaning,
-            of=of,
-        ),
-        after,
+    version = PolicyVersion(
+        at=time.time(),
+        author=proposer or caller.name,
+        approved=caller.name if proposer else "",
+        way=caller.way.value,
+        comment=comment,
+        sort=sort,
+        state=VersionState.BEGUN,
+        meaning=meaning,
+        of=of,
     )
+    link = read_link(site.state)
+    if link is not None:
+        # of those alone who have several machines
+        from oborona.desk.policy import site_publication  # noqa: PLC0415
+
+        version = site_publication.publish_everywhere(link, store, version, before, after, without)
+        return _brought_in(site, version, write, before, after)
+    if without:
+        raise CallError("this machine is alone: there is no other to publish without")
+    version = store.begin(version, after)
     try:
         write(folder, before, after)
     except OboronaError as error:
@@ -152,6 +160,28 @@ def put_in_force(
     return msgspec.structs.replace(version, state=VersionState.PUBLISHED), outcome
 
 
+def _brought_in(
+    site: Site, version: PolicyVersion, write: FolderWriter, before: FileSet, after: FileSet
+) -> tuple[PolicyVersion, ReloadOutcome | None]:
+    """Bring what is the site's policy by now into this machine's folder."""
+    try:
+        note_coming(site.state, before, version)
+        write(own_folder(site), before, after)
+        note_applied(site.state, version)
+    except OboronaError as error:
+        raise StoreError(
+            f"version {version.number} is published on all machines, and this one's folder can't be "
+            f"written: {error}"
+        ) from error
+    outcome = ask_reload(site.state, PATIENCE_S)
+    if trouble := _trouble(outcome):
+        raise CallError(
+            f"version {version.number} is published on all machines, and the daemon of this one "
+            f"refuses it: {trouble}"
+        )
+    return msgspec.structs.replace(version, state=VersionState.PUBLISHED), outcome
+
+
 def _trouble(outcome: ReloadOutcome | None) -> str:
     if outcome is None:
         return ""
@@ -166,6 +196,7 @@ def _trouble(outcome: ReloadOutcome | None) -> str:
 
 
 def published_answer(
+    site: Site,
     planned: PolicyPublication,
     published: PolicyVersion,
     outcome: ReloadOutcome | None,
@@ -174,16 +205,22 @@ def published_answer(
     """Return what was planned, with what came of it.
 
     Args:
+        site: whose policy.
         planned: what was to be published.
         published: the version that it is.
         outcome: what the daemon said; None where none runs.
         former: the version before.
     """
+    link, elsewhere = read_link(site.state), ""
+    if link is not None:
+        from oborona.desk.policy import site_publication  # noqa: PLC0415 - as above
+
+        elsewhere = site_publication.wait_in_force(link, published.number)
     return msgspec.structs.replace(
         planned,
         version=published.number,
         workers=0 if outcome is None else outcome.workers,
         late=() if outcome is None else outcome.late,
-        note="; ".join(filter(None, (planned.note, NOBODY if outcome is None else ""))),
+        note="; ".join(filter(None, (planned.note, NOBODY if outcome is None else "", elsewhere))),
         undo=former.number,
     )

@@ -16,7 +16,8 @@ from oborona.desk.site import Site
 from oborona.errors import StoreBusy
 from oborona.lock import FileLock, hold
 from oborona.policy.load import Policy
-from oborona.stores.policy_versions.digests import FileSet
+from oborona.replication.link import read_link
+from oborona.stores.policy_versions.digests import FileSet, digest_of_all
 from oborona.stores.policy_versions.store import PolicyVersion, VersionStore
 
 PATIENCE_S: Final = 1.0  # for who publishes right now: they wait for all workers
@@ -117,9 +118,26 @@ def version_of(store: VersionStore, number: int) -> PolicyVersion:
 
 
 def noticed(site: Site, store: VersionStore) -> tuple[PolicyVersion, dict[str, bytes]]:
-    """Return the version that the folder holds now, and its files; the lock is held."""
+    """Return the version that the folder holds now, and its files; the lock is held.
+
+    Raises:
+        PolicyConflictError: this is one machine of several, and its folder is not the site's.
+    """
     files = read_folder(own_folder(site))
-    return store.notice(files, time.time()), files
+    if read_link(site.state) is None:
+        return store.notice(files, time.time()), files
+    latest = store.latest()
+    if latest is None:
+        raise PolicyConflictError(
+            "the machines of the site have no policy in common yet: `oborona policy share` on the one "
+            "whose policy is to be that of all"
+        )
+    if latest.digest != digest_of_all(files):
+        raise PolicyConflictError(
+            f"this machine's policy folder does not hold version {latest.number}, which is the "
+            f"site's; `oborona policy status` says why"
+        )
+    return latest, files
 
 
 def policy_in_force(site: Site) -> Policy | None:
