@@ -19,8 +19,9 @@ from oborona.desk.move_in.policy_text import file_name, policy_files
 from oborona.desk.persons.store import stored_person
 from oborona.desk.persons.transfer import FORMAT, PersonExport
 from oborona.desk.policy.file_set import read_folder
+from oborona.desk.policy.folder_replacement import FolderWriter
 from oborona.desk.policy.guards import checked_policy
-from oborona.desk.policy.publication import FolderWriter, put_in_force
+from oborona.desk.policy.publication import put_in_force
 from oborona.desk.policy.site_policy import noticed, own_folder, policy_lock, versions_of
 from oborona.desk.site import Site
 from oborona.people.caller import Caller
