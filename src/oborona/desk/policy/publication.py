@@ -92,6 +92,7 @@ def put_in_force(
     of: int = 0,
     proposer: str = "",
     write: FolderWriter = replace_files,
+    folder: Path | None = None,
 ) -> tuple[PolicyVersion, ReloadOutcome | None]:
     """Publish files; the policy's lock is held.
 
@@ -107,6 +108,7 @@ def put_in_force(
         of: the version that it is again; 0 = none.
         proposer: who has proposed what the caller approves; empty = nobody.
         write: writes the folder.
+        folder: that is written; None = the site's own.
 
     Returns:
         The version, and what the daemon said; None where none runs.
@@ -115,7 +117,7 @@ def put_in_force(
         CallError: the daemon refuses; the files of before are back.
         StoreError: files can't be written; those of before are there.
     """
-    folder = own_folder(site)
+    folder = folder or own_folder(site)
     version = store.begin(
         PolicyVersion(
             at=time.time(),
