@@ -14,7 +14,8 @@ from oborona.cli.terminal import plain
 from oborona.cli.terminal_person import terminal_caller
 from oborona.desk.feed.roll_back import roll_back_feed
 from oborona.desk.feed.step import FeedStep
-from oborona.desk.feed.update import FeedUpdate, update_feed
+from oborona.desk.feed.update import update_feed
+from oborona.desk.feed.work import FeedUpdate
 from oborona.desk.owner import as_owner_of
 from oborona.desk.policy.publication import PolicyPublication
 

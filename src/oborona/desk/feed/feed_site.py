@@ -13,6 +13,7 @@ from oborona import state_files
 from oborona.desk.call import CallError
 from oborona.desk.feed.manifest import TRIAL
 from oborona.desk.policy.difference import meaning_changes
+from oborona.desk.policy.file_set import MOST_WRITTEN, read_plain
 from oborona.desk.policy.folder_replacement import changed_names
 from oborona.desk.policy.guards import checked_policy, linted
 from oborona.desk.policy.publication import PolicyPublication
@@ -127,6 +128,23 @@ def _check_verdicts(current: Policy, policy: Policy) -> None:
     changed = changed_verdicts(current, policy)
     if changed:
         raise CallError(f"on trial it would change verdicts: {', '.join(changed[:5])}")
+
+
+def over_shipped(site: Site, files: FileSet, others: FileSet) -> FileSet:
+    """Return files of a feed, and for those that others have beside them what ships instead.
+
+    Args:
+        site: whose feed.
+        files: of the feed.
+        others: that they are compared with.
+    """
+    shipped = site.policy_folders.shipped
+    below = {
+        name: read_plain(shipped / name, MOST_WRITTEN, links=True)
+        for name in others
+        if name not in files and shipped is not None and (shipped / name).exists()
+    }
+    return {**below, **files}
 
 
 def _answer(

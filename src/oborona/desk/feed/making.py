@@ -54,14 +54,17 @@ class FeedOrder(msgspec.Struct, frozen=True, kw_only=True):
     notes: str = ""
 
 
-def make_feed(policy: Path, to: Path, signer: FeedSigner, order: FeedOrder) -> FeedManifest:
+def make_feed(
+    policy: Path, to: Path, signer: FeedSigner, order: FeedOrder, shipped: Path = PACKAGED
+) -> FeedManifest:
     """Write a version of a feed: contents first, what names them last.
 
     Args:
-        policy: folder of its files; they are checked over what ships with this program.
+        policy: folder of its files.
         to: folder of the feed; it is made where it is missing.
         signer: signs it.
         order: what else it says.
+        shipped: the policy over which the files are checked.
 
     Raises:
         PolicyError: a file is wrong.
@@ -71,11 +74,11 @@ def make_feed(policy: Path, to: Path, signer: FeedSigner, order: FeedOrder) -> F
     files = read_folder(policy, links=False)
     if not files:
         raise CallError(f"{policy} holds no policy file")
-    loaded = load_policy(PolicyFolders(shipped=PACKAGED, feed=policy), SCHEMA)
+    manifest = _manifest(files, _version_there(to), order)
+    loaded = load_policy(PolicyFolders(shipped=shipped, feed=policy), SCHEMA)
     _, failed = failed_tests(loaded)
     if failed:
         raise CallError(f"tests of rules fail: {failed[0].file}: {failed[0].message}")
-    manifest = _manifest(files, _version_there(to), order)
     raw = msgspec.json.format(msgspec.json.encode(manifest), indent=1) + b"\n"
     read_manifest(raw)  # who would refuse it hears so before anybody can fetch it
     if len(raw) > MOST_MANIFEST:

@@ -7,6 +7,7 @@ file has a length beyond which it is not read.
 from __future__ import annotations
 
 import ssl
+import stat
 import time
 from http.client import HTTPException, HTTPResponse, HTTPSConnection
 from pathlib import Path
@@ -57,7 +58,8 @@ class FeedSource:
     def _read(self, path: Path, most: int) -> bytes:
         try:
             with as_asker():
-                if path.lstat().st_size > most:
+                status = path.lstat()
+                if stat.S_ISREG(status.st_mode) and status.st_size > most:
                     raise CallError(f"{path}: larger than {most:,} octets")
                 return read_plain(path, most, links=False)
         except StoreError as error:
