@@ -86,6 +86,12 @@ def test_a_version_is_on_trial_for_its_time_and_then_judges(tmp_path: Path) -> N
     assert fed.scores() == {"LINKS": 20, "WORDS": 50}
 
 
+def test_what_ships_anyhow_is_left_to_what_ships(fed: FedSite) -> None:
+    fed.offer({"10.toml": (fed.folder / "shipped/10.toml").read_text(), "20.toml": NEW})
+    fed.update()
+    assert (list(fed.held()), fed.update().step) == (["20.toml"], "nothing")
+
+
 def test_a_withdrawn_version_that_judges_is_replaced_at_once(tmp_path: Path) -> None:
     fed = FedSite(tmp_path, shadow_days="2")
     fed.offer(TEN, version=1)

@@ -130,6 +130,15 @@ def _check_verdicts(current: Policy, policy: Policy) -> None:
         raise CallError(f"on trial it would change verdicts: {', '.join(changed[:5])}")
 
 
+def unlike_shipped(site: Site, files: FileSet) -> dict[str, bytes]:
+    """Return those files of a feed that are not what ships anyhow, which an upgrade replaces."""
+    return {
+        name: raw
+        for name, raw in files.items()
+        if over_shipped(site, {}, {name: raw}) != {name: raw}
+    }
+
+
 def over_shipped(site: Site, files: FileSet, others: FileSet) -> FileSet:
     """Return files of a feed, and for those that others have beside them what ships instead.
 

@@ -14,7 +14,7 @@ import time
 import msgspec
 
 from oborona import state_files
-from oborona.desk.feed.feed_site import feed_folder, feed_versions
+from oborona.desk.feed.feed_site import feed_folder, feed_versions, unlike_shipped
 from oborona.desk.feed.manifest import is_in_program
 from oborona.desk.feed.offer import FeedOffer, fetch_offer
 from oborona.desk.feed.record import FeedRecord, read_record, write_record
@@ -52,7 +52,8 @@ def update_feed(
     offer.seen(record, settings)
     before, waiting = read_folder(folder, links=False), _waiting_files(site)
     step = _step(site, _settled(record, before), offer, now=now)
-    fetched = offer.files((before, waiting)) if step.takes_files else {}
+    offered = offer.files((before, waiting)) if step.takes_files else {}
+    fetched = unlike_shipped(site, offered)
     with policy_lock(site), feed_versions(site) as store:
         if read_folder(folder, links=False) != before or read_record(site.state) != record:
             raise PolicyBusyError("somebody else has changed the feed right now; try again")
