@@ -86,6 +86,26 @@ def test_a_version_is_on_trial_for_its_time_and_then_judges(tmp_path: Path) -> N
     assert fed.scores() == {"LINKS": 20, "WORDS": 50}
 
 
+def test_a_new_list_is_tried_with_its_file_and_read_from_the_feed(tmp_path: Path) -> None:
+    fed = FedSite(tmp_path, shadow_days="1")
+    table = '[[local_list]]\nname = "THEIRS"\naction = "deny"\nof = ["sender"]\nfile = "x.list"\n'
+    fed.offer({"20.toml": table, "x.list": "a.example\n"}, version=1)
+    done = fed.update().published
+    assert done is not None
+    assert (done.tried, sorted(fed.held())) == (("THEIRS",), ["99-feed-trial.toml", "x.list"])
+    fed.update(now=True)
+    folders = fed.site.policy_folders
+    assert (sorted(fed.held()), folders.find("x.list").parent) == (
+        ["20.toml", "x.list"],
+        folders.feed,
+    )
+    (tmp_path / "policy.d/x.list").write_text("b.example\n")
+    assert folders.find("x.list").parent == folders.own
+    fed.offer({"20.toml": "[greylist]\nenabled = true\n"}, version=2)
+    assert "mode: local_list THEIRS removed" in fed.update().untried[0]
+    assert sorted(fed.held()) == ["20.toml", "x.list"], "nothing of it can be tried: it waits"
+
+
 def test_what_ships_anyhow_is_left_to_what_ships(fed: FedSite) -> None:
     fed.offer({"10.toml": (fed.folder / "shipped/10.toml").read_text(), "20.toml": NEW})
     fed.update()

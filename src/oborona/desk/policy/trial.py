@@ -66,7 +66,7 @@ def trial_overlay(
                 raise
             untried.append(str(error))
     if not tried:
-        raise CallError("nothing of what it changes could be tried")
+        raise CallError("; ".join(untried) or "nothing of what it changes could be tried")
     return TrialOverlay(raw=text.raw, tried=tuple(tried), untried=tuple(untried))
 
 
@@ -91,8 +91,9 @@ def _try_change(
             text.set_named("local_list", change.name, {**fields, "mode": RuleMode.SHADOW.value})
             yield change.name
         case _:
-            words = [change.sort, change.name if change.state == "changed" else "", change.text]
-            raise CallError(f"can't be tried in shadow mode: {' '.join(filter(None, words))}")
+            named = f"{change.sort} {change.name}".rstrip() if change.state == "changed" else ""
+            told = f"{named} {change.text}".lstrip()
+            raise CallError(f"can't be tried in shadow mode: {told}")
 
 
 def _try_rule(text: TomlText, change: MeaningChange, current: Policy, draft: Policy) -> str:
