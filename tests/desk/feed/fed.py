@@ -12,7 +12,7 @@ import msgspec
 
 from oborona import state_files
 from oborona.desk.configured_site import SiteSource
-from oborona.desk.feed.making import FeedOrder, make_feed
+from oborona.desk.feed.feed_maker import FeedOrder, make_feed
 from oborona.desk.feed.manifest import CONTENTS, MANIFEST, SIGNATURE, FeedManifest
 from oborona.desk.feed.minisign import FeedSigner, sign
 from oborona.desk.feed.record import read_record
@@ -109,10 +109,12 @@ class FedSite:
 
     def everything(self) -> tuple[Any, ...]:
         """Return all that a feed which is refused must leave as it is."""
-        record = msgspec.structs.replace(read_record(self.state), highest=0, manifest="")
+        record = msgspec.structs.replace(read_record(self.state), highest=0, manifest="", expires=0)
         return self.held(), record, read_folder(self.state / state_files.FEED_WAITING)
 
     def scores(self) -> dict[str, float]:
         """Return what the rules that are live score."""
         fresh = Site(self.site.source, lambda _: None)
-        return {rule.name: rule.score for rule in fresh.policy().rules if rule.mode == "live"}
+        return {
+            rule.name: float(rule.score) for rule in fresh.policy().rules if rule.mode == "live"
+        }

@@ -13,8 +13,10 @@ from typing import Any
 import msgspec
 import pytest
 
-from oborona import __version__
+from oborona import __version__, state_files
 from oborona.desk.call import CallError
+from oborona.desk.doctor.feed import feed
+from oborona.desk.doctor.report import CheckState
 from oborona.desk.feed.feed_site import feed_versions
 from oborona.desk.feed.manifest import CONTENTS, MANIFEST, SIGNATURE, is_in_program
 from oborona.desk.feed.record import read_record, write_record
@@ -104,6 +106,22 @@ def test_a_new_list_is_tried_with_its_file_and_read_from_the_feed(tmp_path: Path
     fed.offer({"20.toml": "[greylist]\nenabled = true\n"}, version=2)
     assert "mode: local_list THEIRS removed" in fed.update().untried[0]
     assert sorted(fed.held()) == ["20.toml", "x.list"], "nothing of it can be tried: it waits"
+
+
+def test_doctor_says_whether_a_feed_is_fetched_and_kept(fed: FedSite) -> None:
+    assert [(report.state, report.words) for report in feed(fed.site)] == [
+        (CheckState.WARN, "nothing was taken of it yet: `oborona policy update`")
+    ]
+    fed.offer(TEN, version=4)
+    fed.update()
+    assert [report.state for report in feed(fed.site)] == [CheckState.OK]
+    write_record(fed.state, msgspec.structs.replace(read_record(fed.state), expires=1))
+    (report,) = feed(fed.site)
+    assert report.state is CheckState.WARN
+    assert "version 4 is the newest seen, good until 1970-01-01: no newer one" in report.words
+    (fed.state / state_files.FEED).write_text("{")
+    assert [report.state for report in feed(fed.site)] == [CheckState.FAIL]
+    assert list(feed(fed.sited(url=""))) == []
 
 
 def test_what_ships_anyhow_is_left_to_what_ships(fed: FedSite) -> None:
@@ -205,6 +223,7 @@ BIG = {"sha256": "0" * 64, "size": 1 << 40}
         ({"expires": 1}, None, "expired on 1970-01-01"),
         ({"expires": -(1 << 62)}, None, "expired on a day beyond"),
         ({"made": 1 << 40, "expires": 1 << 41}, None, "is the clock right"),
+        ({"expires": 1 << 41}, None, "for more than 400 days"),
         ({"oborona": "99.1"}, None, "needs a newer Oborona than this .*: 99.1"),
         ({"format": 2, "what": "else"}, None, "needs a newer Oborona"),
         ({"what": "else"}, None, "unknown field `what`"),
@@ -309,7 +328,7 @@ def test_files_that_wait_and_a_record_that_was_changed_are_not_used(tmp_path: Pa
         fed.update(now=True)
     assert fed.scores()["LINKS"] == 60
     assert fed.update(now=True).step == "live", "fetched anew"
-    (fed.state / "feed.json").write_text("{")
+    (fed.state / state_files.FEED).write_text("{")
     with pytest.raises(StoreError, match="damaged"):
         fed.update()
     assert fed.scores()["LINKS"] == 30

@@ -10,7 +10,8 @@ import click
 
 from oborona.cli.output import echo
 from oborona.desk.call import CallError
-from oborona.desk.feed.making import FeedOrder, make_feed
+from oborona.desk.feed.feed_maker import FeedOrder, make_feed
+from oborona.desk.feed.manifest import MOST_DAYS
 from oborona.desk.feed.minisign import (
     MOST_SIGNATURE,
     new_signer,
@@ -38,7 +39,7 @@ from oborona.policy.folders import PACKAGED
 )
 @click.option(
     "--days",
-    type=click.FloatRange(0, 3660, min_open=True),
+    type=click.FloatRange(0, MOST_DAYS, min_open=True),
     default=30.0,
     show_default=True,
     help="So long it may be taken; make it anew before that.",

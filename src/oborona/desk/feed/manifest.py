@@ -33,6 +33,9 @@ FORMAT: Final = 1
 MOST_MANIFEST: Final = 256 << 10
 MOST_ALL: Final = 32 << 20  # octets of all files of a version
 AHEAD_S: Final = 86_400.0  # a clock may be so far behind the one that made a feed
+MOST_DAYS: Final = (
+    400  # that a version may be taken for: what never expires can be held back for ever
+)
 _DIGEST: Final = re.compile(r"[0-9a-f]{64}")
 _VERSION: Final = re.compile(r"\d{1,6}(\.\d{1,6}){0,3}")
 
@@ -112,6 +115,8 @@ def read_manifest(raw: bytes, now: float | None = None) -> FeedManifest:
             f"the feed's version {manifest.version} was made on {_date(manifest.made)}, which is "
             f"yet to come: is the clock right?"
         )
+    if manifest.expires > now + MOST_DAYS * 86_400:
+        raise CallError(f"{MANIFEST}: it may be taken for more than {MOST_DAYS} days")
     _check_files(manifest)
     return manifest
 

@@ -54,7 +54,9 @@ class FeedOffer(msgspec.Struct, frozen=True, kw_only=True):
             raise CallError(
                 f"the feed offers another version {version} than before: a version is one thing"
             )
-        record = msgspec.structs.replace(record, highest=version, manifest=self.digest)
+        record = msgspec.structs.replace(
+            record, highest=version, manifest=self.digest, expires=self.manifest.expires
+        )
         # only keys of the settings vouch for others: who takes one out there is rid of both
         if self.key in settings.key.split() and self.manifest.next_key:
             return msgspec.structs.replace(

@@ -40,6 +40,7 @@ class FeedRecord(msgspec.Struct, frozen=True, kw_only=True):
     Args:
         highest: the newest version that was seen: an older one is never taken.
         manifest: SHA-256 of its manifest: a version is one thing.
+        expires: Unix seconds, until when it may be taken.
         live: the version in force; 0 = none.
         digest: of the files in force; where the folder holds others, `live` says nothing.
         held: versions up to this were rolled back, and are not taken again.
@@ -50,6 +51,7 @@ class FeedRecord(msgspec.Struct, frozen=True, kw_only=True):
 
     highest: int = 0
     manifest: str = ""
+    expires: int = 0
     live: int = 0
     digest: str = ""
     held: int = 0
