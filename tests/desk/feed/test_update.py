@@ -1,14 +1,9 @@
-"""What a feed offers: taken, tried, rolled back; whatever is wrong with it changes nothing."""
+"""What a feed offers: taken, tried, judging, rolled back."""
 
 from __future__ import annotations
 
-import os
-import signal
-import sys
 import time
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import msgspec
 import pytest
@@ -18,12 +13,11 @@ from oborona.desk.call import CallError
 from oborona.desk.doctor.feed import feed
 from oborona.desk.doctor.report import CheckState
 from oborona.desk.feed.feed_site import feed_versions
-from oborona.desk.feed.manifest import CONTENTS, MANIFEST, SIGNATURE, is_in_program
+from oborona.desk.feed.manifest import is_in_program
 from oborona.desk.feed.record import read_record, write_record
 from oborona.desk.feed.roll_back import roll_back_feed
-from oborona.errors import OboronaError, StoreError
+from oborona.errors import StoreError
 from oborona.policy.shipped_files import FileVersion
-from oborona.stores.policy_versions.store import VersionState
 from tests.cli.journaled import LINKS, WORDS
 from tests.desk.feed.fed import MAKER, MILDER, NEW, OTHER, FedSite
 from tests.desk.policy.drafted import person
@@ -156,147 +150,6 @@ def test_one_command_rolls_back_and_nothing_of_it_comes_again(fed: FedSite) -> N
     assert sorts == ["live", "back", "live", "back", "live", "first"]
 
 
-def _unsigned(fed: FedSite) -> None:
-    (fed.feed / SIGNATURE).unlink()
-
-
-def _changed(fed: FedSite) -> None:
-    path = fed.feed / MANIFEST
-    path.write_bytes(path.read_bytes().replace(b'"version": 7', b'"version": 9'))
-
-
-def _cut(fed: FedSite) -> None:
-    path = fed.feed / MANIFEST
-    path.write_bytes(path.read_bytes()[:-20])
-
-
-def _huge_manifest(fed: FedSite) -> None:
-    fed.sign(b" " * (1 << 20))
-
-
-def _bad_content(fed: FedSite) -> None:
-    for path in (fed.feed / CONTENTS).iterdir():
-        path.write_bytes(path.read_bytes().replace(b"HARD", b"HARM"))
-
-
-def _cut_content(fed: FedSite) -> None:
-    for path in (fed.feed / CONTENTS).iterdir():
-        path.write_bytes(path.read_bytes()[:-1])
-
-
-def _bomb(fed: FedSite) -> None:
-    for path in (fed.feed / CONTENTS).iterdir():
-        with path.open("r+b") as file:
-            file.truncate(1 << 36)  # sparse: whoever read all of it would be out of memory
-
-
-def _link(fed: FedSite) -> None:
-    for path in (fed.feed / CONTENTS).iterdir():
-        path.rename(fed.folder / "elsewhere")
-        path.symlink_to(fed.folder / "elsewhere")
-
-
-def _pipe(fed: FedSite) -> None:
-    (fed.feed / SIGNATURE).unlink()
-    os.mkfifo(fed.feed / SIGNATURE)
-
-
-BIG = {"sha256": "0" * 64, "size": 1 << 40}
-
-
-@pytest.mark.parametrize(
-    ("said", "spoil", "why"),
-    [
-        ({}, _unsigned, "feed.json.minisig: No such file"),
-        ({}, _changed, "the signature does not fit"),
-        ({}, _cut, "the signature does not fit"),
-        ({}, _huge_manifest, "larger than 262,144 octets"),
-        ({}, _bad_content, "10.toml is not what the feed's manifest says"),
-        ({}, _cut_content, "10.toml is not what the feed's manifest says"),
-        ({}, _bomb, "larger than"),
-        ({}, _link, "symbolic links"),
-        ({}, _pipe, "is not a plain file"),
-        ({"version": 3}, None, "version 3, and 5 was seen before"),
-        ({"version": 5}, None, "another version 5 than before"),
-        ({"version": 0}, None, "no positive number"),
-        ({"version": 1 << 60}, None, "no positive number"),
-        ({"expires": 1}, None, "expired on 1970-01-01"),
-        ({"expires": -(1 << 62)}, None, "expired on a day beyond"),
-        ({"made": 1 << 40, "expires": 1 << 41}, None, "is the clock right"),
-        ({"expires": 1 << 41}, None, "for more than 400 days"),
-        ({"oborona": "99.1"}, None, "needs a newer Oborona than this .*: 99.1"),
-        ({"format": 2, "what": "else"}, None, "needs a newer Oborona"),
-        ({"what": "else"}, None, "unknown field `what`"),
-        ({"files": {"../../x.toml": BIG}}, None, "no name of a policy file"),
-        ({"files": {"/etc/x.toml": BIG}}, None, "no name of a policy file"),
-        ({"files": {".x.toml": BIG}}, None, "no name of a policy file"),
-        ({"files": {"x.so": BIG}}, None, "no name of a policy file"),
-        ({"files": {"90-console.toml": BIG}}, None, "a file of the site's own"),
-        ({"files": {"x.toml": BIG}}, None, "larger than 4 MiB"),
-        ({"files": {"x.toml": {"sha256": "../../x", "size": 1}}}, None, "no SHA-256"),
-        ({"files": {"x.toml": {"sha256": "0" * 64, "size": -1}}}, None, "larger than"),
-        (
-            {"files": {f"{n}.toml": {"sha256": "0" * 64, "size": 4 << 20} for n in range(9)}},
-            None,
-            "more than 32 MiB",
-        ),
-        (
-            {"files": {f"{n}.toml": {"sha256": "0" * 64, "size": 0} for n in range(301)}},
-            None,
-            "at most 300",
-        ),
-    ],
-)
-def test_a_bad_feed_changes_nothing_and_says_why(
-    fed: FedSite, said: dict[str, Any], spoil: Callable[[FedSite], None] | None, why: str
-) -> None:
-    fed.offer(TEN, version=5)
-    fed.update()
-    before = fed.everything()
-    for path in (fed.feed / CONTENTS).iterdir():
-        path.unlink()
-    fed.offer_raw({"10.toml": HARD}, **said)
-    if spoil is not None:
-        spoil(fed)
-    with pytest.raises(OboronaError, match=why) as told:
-        fed.update(now=True)
-    assert "\n" not in str(told.value)
-    assert fed.everything() == before
-    assert fed.scores()["LINKS"] == 30
-
-
-@pytest.mark.parametrize(
-    ("files", "why"),
-    [
-        ({"20.toml": b"[[rule]]\nname ="}, "can't be used: .*feed-policy/20.toml:2"),
-        ({"20.toml": b"score = 1"}, "can't be used"),
-        ({"20.toml": b"[nobody]\nknows = 1\n"}, "can't be used: .*nobody"),
-        ({"20.toml": b"\xff\xfe\n"}, "can't be used"),
-        ({"20.lua": b"while true do end\n"}, "can't be used"),
-        ({"20.lua": b"os.execute('true')\n"}, "can't be used"),
-        (
-            {"20.toml": b'[[local_list]]\nname = "A"\naction = "deny"\nof = ["sender"]\n'
-             b'file = "../../../etc/passwd"\n'},
-            "can't be used",
-        ),
-        (
-            {"20.toml": NEW.encode() + b"[[rule.test]]\nfacts = { links = 1 }\nhit = true\n"},
-            "20.toml",
-        ),
-    ],
-)  # fmt: skip
-def test_rules_that_are_wrong_change_nothing(
-    fed: FedSite, files: dict[str, bytes], why: str
-) -> None:
-    fed.feed.mkdir()
-    fed.offer_raw(files)
-    with pytest.raises(CallError, match=why):
-        fed.update()
-    assert fed.held() == {}
-    fed.offer_raw({"20.toml": NEW.encode()}, version=8)
-    assert fed.update().step == "live", "a later one that is right is taken"
-
-
 def test_keys_are_rotated_by_who_is_trusted_in_the_settings_alone(fed: FedSite) -> None:
     fed.offer(TEN, version=1)
     fed.update()
@@ -332,65 +185,6 @@ def test_files_that_wait_and_a_record_that_was_changed_are_not_used(tmp_path: Pa
     with pytest.raises(StoreError, match="damaged"):
         fed.update()
     assert fed.scores()["LINKS"] == 30
-
-
-def test_killed_at_any_point_the_old_or_the_new_is_in_force_whole(tmp_path: Path) -> None:
-    """And the next run ends what the killed one began."""
-    fed = FedSite(tmp_path)
-    fed.offer({"10.toml": MILDER, "20.toml": NEW}, version=1)
-    fed.update()
-    old = fed.held()
-    undo = 2
-    fed.offer({"10.toml": MILDER.replace("30", "20"), "30.toml": NEW}, version=2)
-    steps = _killed(fed, 1 << 30)
-    new = fed.held()
-    assert new != old
-    assert steps > 20
-    seen = set[bool]()
-    for at in range(1, steps, max(1, steps // 8)):
-        roll_back_feed(fed.site, person(), undo, "again", sure=False, dry=False)
-        write_record(fed.state, msgspec.structs.replace(read_record(fed.state), held=0))
-        assert fed.held() == old
-        _killed(fed, at)
-        found = fed.held()
-        assert found in (old, new), at
-        seen.add(found == new)
-        assert fed.scores()["LINKS"] in (30, 20)
-        fed.update()
-        assert (fed.held(), read_record(fed.state).live) == (new, 2), at
-        with feed_versions(fed.site) as store:
-            assert all(version.state is not VersionState.BEGUN for version in store.list(50))
-    assert seen == {True, False}
-
-
-def _killed(fed: FedSite, at: int) -> int:
-    """Update in a process of its own that is killed at its so many-th touch of the state folder;
-    return how many there were.
-    """
-    counted, told = os.pipe()
-    child = os.fork()
-    if child == 0:
-        count = 0
-
-        def touch(event: str, details: tuple[Any, ...]) -> None:
-            nonlocal count
-            if event in {"open", "os.rename", "os.remove", "os.mkdir", "os.link", "os.rmdir"}:
-                count += str(details[0]).startswith(str(fed.state))
-                if count >= at:
-                    os.kill(os.getpid(), signal.SIGKILL)
-
-        sys.addaudithook(touch)
-        try:
-            fed.update()
-        finally:
-            os.write(told, b"%d" % count)
-            os._exit(0)
-    os.close(told)
-    with os.fdopen(counted, "rb") as pipe:
-        said = pipe.read()
-    _, status = os.waitpid(child, 0)
-    assert os.waitstatus_to_exitcode(status) == (0 if said else -signal.SIGKILL)
-    return int(said or 0)
 
 
 def test_what_a_newer_program_ships_is_not_put_back(fed: FedSite) -> None:
