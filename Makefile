@@ -1,6 +1,6 @@
 # The two commands: `make run` and `make test`.  `make` alone lists all.
 .DEFAULT_GOAL := help
-.PHONY: help setup run deb dist attach detach demo quality test cover check lint types fmt lock docs docs-pictures site bench fuzz abuse
+.PHONY: help setup run deb dist feed attach detach demo quality test cover check lint types fmt lock docs docs-pictures site bench fuzz abuse
 BIN := .venv/bin
 VAR ?= var
 # A port of loopback is reached by every Postfix, in a chroot or not, and needs no permissions.
@@ -83,6 +83,9 @@ check: lint types test  ## lint, types, tests
 fmt:             ## format the code
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
+
+feed:            ## a signed feed of the policy that ships, in TO, signed by the file KEY (docs/policy/feed.md); NOTES="what is new"
+	@$(BIN)/oborona policy feed-make $(TO) --key $(KEY) --notes "$(NOTES)"
 
 docs:            ## write again what is generated from code: settings, facts, shingle types
 	$(BIN)/python -m oborona.cli.document

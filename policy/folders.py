@@ -1,12 +1,13 @@
-"""The folders of policy files: the one that ships with the program, and the admin's.
+"""The folders of policy files: the one that ships with the program, that of a feed of rules between
+releases, and the admin's.
 
-The shipped folder is read first, then the admin's; each in the order of names, which do not begin
-with a dot.  An admin's file replaces a shipped one of the same name, whole: policy files, scripts
-and list files alike.  List files are looked for in the admin's folder, then in the shipped one.
+They are read in this order; each in the order of names, which do not begin with a dot.  A file
+replaces one of the same name in a folder before, whole: policy files, scripts and list files alike.
+List files are looked for in the admin's folder, then in the feed's, then in the shipped one.
 
 The shipped folder may be read while an upgrade replaces it.  Its `MANIFEST` names what it must
 hold, and is written before all its files (installers write in the order of names): an incomplete
-folder is refused.  The admin's folder may be missing, or empty.
+folder is refused.  The admin's folder may be missing, or empty; so may the feed's.
 """
 
 from __future__ import annotations
@@ -21,22 +22,25 @@ from oborona.policy.shipped_files import MANIFEST, read
 PACKAGED: Final = Path(__file__).resolve().parents[1] / "etc/policy.d"
 """The policy that ships with this program."""
 
-SHIPPED: Final = "shipped"  # folder of what ships in a copy of both
+SHIPPED: Final = "shipped"  # folder of what ships in a copy of all
+FEED: Final = "feed"  # folder of the feed in such a copy
 
 
 class FileOwner(StrEnum):
     """Whose file it is, as admins are told."""
 
     SHIPPED = "shipped"
+    FEED = "feed"
     OWN = "yours"
     INSTEAD = "yours, instead of the shipped one"
 
 
 class PolicyFolders(NamedTuple):
-    """The two folders, or one of them alone."""
+    """The folders, or one of them alone."""
 
     own: Path | None = None  # the admin's; where it is alone, it must be there and hold a policy
     shipped: Path | None = None
+    feed: Path | None = None  # `oborona policy update` writes it; never without one that ships
 
     @classmethod
     def of(cls, where: Path | PolicyFolders) -> PolicyFolders:
@@ -55,18 +59,22 @@ class PolicyFolders(NamedTuple):
             PolicyError: a folder can't be read, or what ships is not whole.
         """
         own = {path.name: path for path in self._own(suffixes)}
-        shipped = [path for path in self._shipped(suffixes) if path.name not in own]
-        return [*shipped, *own.values()]
+        feed = {path.name: path for path in self._feed(suffixes) if path.name not in own}
+        later = own.keys() | feed.keys()
+        shipped = [path for path in self._shipped(suffixes) if path.name not in later]
+        return [*shipped, *feed.values(), *own.values()]
 
     def find(self, name: str) -> Path:
         """Return where a file that policy files name is.
 
         Where it would be with the admin, if it is nowhere.
         """
-        if self.shipped is not None and not (self.own is not None and _is_there(self.own / name)):
-            path = self.shipped / name
-            if self.own is None or _is_there(path):
-                return path
+        if self.own is not None and _is_there(self.own / name):
+            return self.own / name
+        if self.feed is not None and _is_there(self.feed / name):
+            return self.feed / name
+        if self.shipped is not None and (self.own is None or _is_there(self.shipped / name)):
+            return self.shipped / name
         return self.main / name
 
     def whose(self, file: Path) -> FileOwner:
@@ -75,19 +83,27 @@ class PolicyFolders(NamedTuple):
             return FileOwner.OWN
         if file.parent == self.shipped:
             return FileOwner.SHIPPED
+        if file.parent == self.feed:
+            return FileOwner.FEED
         return FileOwner.INSTEAD if _is_there(self.shipped / file.name) else FileOwner.OWN
 
     def copied(self, to: Path) -> PolicyFolders:
-        """Return the folders of a copy: the admin's files in `to` itself, those that ship in a
-        folder there.
+        """Return the folders of a copy: the admin's files in `to` itself, those that ship and those
+        of the feed in a folder there each.
         """
-        return PolicyFolders(own=to, shipped=None if self.shipped is None else to / SHIPPED)
+        return PolicyFolders(
+            own=to,
+            shipped=None if self.shipped is None else to / SHIPPED,
+            feed=None if self.feed is None else to / FEED,
+        )
 
     def original(self, path: Path, copy: PolicyFolders) -> Path:
         """Return the path here of a file of a copy."""
-        folder = (
-            self.shipped if copy.shipped is not None and path.parent == copy.shipped else self.own
-        )
+        folder = self.own
+        if copy.shipped is not None and path.parent == copy.shipped:
+            folder = self.shipped
+        elif copy.feed is not None and path.parent == copy.feed:
+            folder = self.feed
         return path if folder is None else folder / path.name
 
     def is_own_there(self) -> bool:
@@ -106,6 +122,16 @@ class PolicyFolders(NamedTuple):
             raise _unreadable(self.own, fault) from fault
         except (OSError, ValueError) as fault:
             raise _unreadable(self.own, fault) from fault
+
+    def _feed(self, suffixes: tuple[str, ...]) -> list[Path]:
+        if self.feed is None:
+            return []
+        try:
+            return _listed(self.feed, suffixes)
+        except FileNotFoundError:
+            return []
+        except (OSError, ValueError) as fault:
+            raise _unreadable(self.feed, fault) from fault
 
     def _shipped(self, suffixes: tuple[str, ...]) -> list[Path]:
         if self.shipped is None:

@@ -2,7 +2,7 @@
 # What `./setup install`, `remove`, `purge` and the Debian package do alike on a machine, as root. Who reads this has `say`, and `command`, the program.
 # Each step says what it does, and a second run does no harm. In a package these lines stand in each of its scripts: they need no file.
 
-parts="oborona.service oborona.target oborona-worker.service oborona-writer.service oborona-keeper.service oborona-reader.service oborona-trainer.service oborona-intake.service oborona-flows.service oborona-eventlog.service oborona-desk.service oborona-console.service oborona-queue.path oborona-queue.service oborona-hook.path oborona-hook.service"
+parts="oborona.service oborona.target oborona-worker.service oborona-writer.service oborona-keeper.service oborona-reader.service oborona-trainer.service oborona-intake.service oborona-flows.service oborona-eventlog.service oborona-desk.service oborona-console.service oborona-queue.path oborona-queue.service oborona-hook.path oborona-hook.service oborona-feed.timer oborona-feed.service"
 PATH=$PATH:/usr/sbin:/sbin
 
 booted() { [ -d /run/systemd/system ]; } # else nothing runs here that could be started

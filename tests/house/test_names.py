@@ -10,7 +10,7 @@ ROOT = Path(__file__).resolve().parents[2]
 FOLDERS = ("src/oborona", "milter", "policy", "reputation", "counters", "benchmarks/counter_load")
 NO_NOUN = re.compile(r"(?:ing|ed)$")
 NOUNS = {  # that end as a participle does
-    "accounting", "alarm", "encoding", "hashing", "learning", "listing", "meaning", "mining", "outgoing", "processing",
+    "accounting", "alarm", "encoding", "feed", "hashing", "learning", "listing", "meaning", "mining", "outgoing", "processing",
     "rating", "received",
     "respelling", "spelling", "standing", "stuffing",
 }  # fmt: skip

@@ -85,5 +85,5 @@ def test_the_way_of_running_that_is_enabled_is_kept(tmp_path: Path) -> None:
 
 def test_all_units_are_known_to_the_steps(tmp_path: Path) -> None:
     """What is not named there would be left behind, and not be in the package."""
-    units = {path.name for path in (ROOT / "systemd").iterdir() if path.suffix in {".service", ".path", ".target"}}  # fmt: skip
+    units = {path.name for path in (ROOT / "systemd").iterdir() if path.suffix in {".service", ".path", ".target", ".timer"}}  # fmt: skip
     assert set(step(tmp_path, 'echo "$parts"').stdout.split()) == units

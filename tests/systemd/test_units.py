@@ -19,10 +19,11 @@ from oborona.daemon.confinement.egress import ALLOWED
 ROOT = Path(__file__).resolve().parents[2]
 QUEUE = ROOT / "systemd/oborona-queue.service"  # root's, and no daemon
 HOOK = ROOT / "systemd/oborona-hook.service"  # so is it
-UNITS = sorted(set((ROOT / "systemd").glob("*.service")) - {QUEUE, HOOK})
+FEED = ROOT / "systemd/oborona-feed.service"  # the daemon's user's, and no daemon
+UNITS = sorted(set((ROOT / "systemd").glob("*.service")) - {QUEUE, HOOK, FEED})
 NAMES = [unit.stem for unit in UNITS]
 DESK = "--set console.desk=unix:/run/oborona-desk/desk.sock"
-KINDS = (".service", ".target", ".path")
+KINDS = (".service", ".target", ".path", ".timer")
 PROGRAM = "/usr/local/bin/oborona"
 OF_THE_READER = {("SystemCallFilter", "setpriority")}  # its children are put behind all else
 OF_THE_KEEPER = {("ReadWritePaths", "-/var/lib/oborona-tables")}  # where it exports tables
@@ -46,6 +47,7 @@ IDLE_MIB = dict.fromkeys(NAMES, 120) | {
 THREADS = 40  # of one process at most: asyncio's pool has 32
 EXPOSURE = 10  # tenths: 1.0
 EXPOSURE_OF_DESK = 11  # it puts trials of a policy behind all other work
+EXPOSURE_OF_FEED = 13  # it asks a server wherever that is
 EXPOSURE_OF_ROOT = 30
 
 needs_systemd = pytest.mark.skipif(
@@ -95,7 +97,7 @@ def test_there_is_a_unit_for_each_process_and_one_for_all() -> None:
 @needs_systemd
 def test_they_verify_without_a_word(installed: Path) -> None:
     units = sorted(path for path in installed.iterdir() if path.suffix in KINDS)
-    assert len(units) == len(UNITS) + 5
+    assert len(units) == len(UNITS) + 7
     found = subprocess.run(
         ["systemd-analyze", "verify", "--man=no", *units],
         capture_output=True,
@@ -129,6 +131,7 @@ def test_a_misspelt_setting_would_be_noticed(installed: Path) -> None:
     [
         *((name, EXPOSURE_OF_DESK if name == "oborona-desk" else EXPOSURE) for name in NAMES),
         *((unit.stem, EXPOSURE_OF_ROOT) for unit in (QUEUE, HOOK)),
+        (FEED.stem, EXPOSURE_OF_FEED),
     ],
 )
 def test_their_exposure_is_low(installed: Path, name: str, most: int) -> None:

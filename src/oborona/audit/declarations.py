@@ -59,6 +59,8 @@ ACTS: Final = {
     "events.restore": ActDeclaration(dry=True, undo="events.take_back"),
     "events.take_back": ActDeclaration(dry=True, undo="events.restore"),
     "export.write": ActDeclaration(dry=True),
+    "feed.roll_back": ActDeclaration(dry=True, undo="feed.update"),
+    "feed.update": ActDeclaration(dry=True, undo="feed.roll_back"),
     "incident.close": ActDeclaration(dry=True),
     "incident.report": ActDeclaration(),
     "incident.take": ActDeclaration(dry=True),

@@ -64,6 +64,11 @@ KINDS: Final[dict[str, Ask | ActCommand | Exempt]] = {
     "dissect": Ask(("messages.dissect",)),
     "policy check": Ask(("policy.lint", "policy.test")),
     "policy diff": Ask(("policy.diff",)),
+    "policy feed": Exempt(
+        "it shows files of the feed's own folder; its updates are acts of the terminal"
+    ),
+    "policy feed-key": _OWN_FILES,
+    "policy feed-make": _OWN_FILES,
     "policy history": Ask(("policy.history",)),
     "chart": Ask(("charts.read", "charts.series")),
     "policy limits": Ask(("policy.limits",)),
@@ -80,6 +85,12 @@ KINDS: Final[dict[str, Ask | ActCommand | Exempt]] = {
     "policy show": Ask(("policy.settings",)),
     "policy stats": Ask(("policy.rules",)),
     "policy status": Ask(("policy.status",)),
+    "policy update": ActCommand(
+        "feed.update",
+        ("back",),
+        other=("back", "feed.roll_back"),
+        alone="a timer runs it, and it asks a server, which the desk never does",
+    ),
     "list add": ActCommand("lists.add", ("name", "entries")),
     "list import": ActCommand("lists.import", ("name",)),
     "list remove": ActCommand("lists.remove", ("name", "entries")),

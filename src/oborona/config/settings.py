@@ -23,6 +23,7 @@ from oborona.config.engines import EnginesSettings
 from oborona.config.eventlog import EventLogSettings
 from oborona.config.exim import EximSettings
 from oborona.config.export import ExportSettings
+from oborona.config.feed import FeedSettings
 from oborona.config.final_trainer import FinalTrainingSettings
 from oborona.config.flows import FlowSettings
 from oborona.config.geoip import GeoIpSettings
@@ -460,6 +461,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     personal: PersonalSettings = PersonalSettings()
     intake: IntakeSettings = IntakeSettings()
     places: GeoIpSettings = GeoIpSettings()
+    feed: FeedSettings = FeedSettings()
     alarm: AlarmSettings = AlarmSettings()
     recheck: RecheckSettings = RecheckSettings()
     mailboxes: MailboxSettings = MailboxSettings()
@@ -495,6 +497,7 @@ SECTIONS: Final[dict[str, type[msgspec.Struct]]] = {
     "personal": PersonalSettings,
     "intake": IntakeSettings,
     "places": GeoIpSettings,
+    "feed": FeedSettings,
     "alarm": AlarmSettings,
     "recheck": RecheckSettings,
     "mailboxes": MailboxSettings,

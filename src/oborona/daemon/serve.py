@@ -17,6 +17,7 @@ import secrets
 import signal
 import socket
 import time
+from collections import Counter
 from collections.abc import Callable, Collection, Sequence
 from contextlib import ExitStack, closing, suppress
 from dataclasses import replace
@@ -284,8 +285,11 @@ def _log_policy_files(loaded: LoadedSettings, policy: Policy) -> None:
     A folder that the settings name and that is not there is hardly meant.
     """
     folders = policy.folders
-    shipped = sum(folders.whose(Path(name)) is FileOwner.SHIPPED for name in policy.files)
-    about = {"version": policy.version, "shipped": shipped, "own": len(policy.files) - shipped}
+    owners = Counter(folders.whose(Path(name)) for name in policy.files)
+    shipped, feed = owners[FileOwner.SHIPPED], owners[FileOwner.FEED]
+    about = {"version": policy.version, "shipped": shipped}
+    about |= {"feed": feed} if feed else {}
+    about |= {"own": len(policy.files) - shipped - feed}
     if folders.own is None or folders.is_own_there():
         event(log, logging.INFO, "policy", **about)
         return

@@ -123,6 +123,12 @@ OPTIONAL: Final = (
         "the policy has no history, and none is published",
         at_once=False,
     ),
+    OptionalStore(
+        state_files.FEED_VERSIONS,
+        policy_versions.SHARED,
+        "nothing is taken from the feed",
+        at_once=False,
+    ),
     OptionalStore(state_files.CHARTS, chart_file.SHARED, "no charts are drawn", at_once=False),
 )
 

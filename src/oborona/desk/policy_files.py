@@ -12,7 +12,7 @@ from oborona.policy.load import Policy
 
 
 def files(policy: Policy) -> Iterator[str]:
-    """Yield a line on each of the two folders."""
+    """Yield a line on each of the folders, on the feed's if it holds anything."""
     folders = policy.folders
     by_owner: dict[FileOwner, list[str]] = {owner: [] for owner in FileOwner}
     for name in policy.files:
@@ -24,6 +24,8 @@ def files(policy: Policy) -> Iterator[str]:
         )
         return
     yield f"shipped: {folders.shipped}: {_count(by_owner[FileOwner.SHIPPED])}"
+    if by_owner[FileOwner.FEED]:
+        yield f"feed: {folders.feed}: {', '.join(by_owner[FileOwner.FEED])}"
     if folders.own is None:
         yield "yours: none, paths.policy is the folder that ships; put what is yours into another"
     elif not folders.is_own_there():
@@ -49,7 +51,7 @@ def place(folders: PolicyFolders, where: str) -> str:
     of = whose(folders, where)
     if of is None:
         return where
-    return f"{of}: {Path(path).name if of is FileOwner.SHIPPED else short(path)}:{line}"
+    return f"{of}: {Path(path).name if of in (FileOwner.SHIPPED, FileOwner.FEED) else short(path)}:{line}"
 
 
 def short(path: str) -> str:

@@ -52,7 +52,8 @@ def check_whose(policy: Policy) -> None:
     for key in FreeListsTable.__struct_fields__:
         where = policy.origins.get(f"{FREE_LISTS}.{key}", "")
         file = Path(where.rpartition(":")[0])
-        if where and file != path and policy.folders.whose(file) is not FileOwner.SHIPPED:
+        own = policy.folders.whose(file) not in (FileOwner.SHIPPED, FileOwner.FEED)
+        if where and file != path and own:
             raise ForeignTableError(f"[{FREE_LISTS}] stands in {where}: change it there")
     others = _tables(path).keys() - {FREE_LISTS}
     if others:

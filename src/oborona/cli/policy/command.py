@@ -5,6 +5,8 @@ from __future__ import annotations
 import click
 
 from oborona.cli.policy.check import check
+from oborona.cli.policy.feed import feed
+from oborona.cli.policy.feed_make import feed_key, feed_make
 from oborona.cli.policy.limits import limits
 from oborona.cli.policy.migrate import migrate
 from oborona.cli.policy.publish import publish
@@ -14,6 +16,7 @@ from oborona.cli.policy.schema import schema
 from oborona.cli.policy.show import show
 from oborona.cli.policy.site_policy import share, status
 from oborona.cli.policy.stats import stats
+from oborona.cli.policy.update import update
 from oborona.cli.policy.versions import diff, history, roll_back
 
 
@@ -25,6 +28,9 @@ def policy() -> None:
 for command in (
     check,
     diff,
+    feed,
+    feed_key,
+    feed_make,
     history,
     limits,
     migrate,
@@ -37,5 +43,6 @@ for command in (
     show,
     stats,
     status,
+    update,
 ):
     policy.add_command(command)

@@ -54,7 +54,7 @@ def history(context: CliContext, limit: int, as_json: bool) -> None:
     console = Terminal(soft_wrap=True)
     for version in found.versions:
         mark = "*" if version.number == found.current else " "
-        console.print(f"{mark} {plain(_line(version))}", highlight=False)
+        console.print(f"{mark} {plain(version_line(version))}", highlight=False)
 
 
 @click.command()
@@ -79,7 +79,7 @@ def diff(
         return
     for problem in found.problems:
         echo(plain(f"warning: {problem.file}:{problem.line}: {problem.message}"))
-    _show(found.changes)
+    show_changes(found.changes)
     for file in found.files:
         for line in file.lines:
             echo(plain(line))
@@ -131,7 +131,7 @@ def show_publication(done: PolicyPublication, *, dry: bool) -> None:
         done: it.
         dry: nothing was done.
     """
-    _show(done.changes)
+    show_changes(done.changes)
     echo(f"files: {', '.join(done.files)}")
     if done.note:
         echo(done.note)
@@ -150,14 +150,16 @@ def write_as_asker(folder: Path, before: FileSet, after: FileSet) -> None:
         replace_files(folder, before, after)
 
 
-def _show(changes: tuple[MeaningChange, ...]) -> None:
+def show_changes(changes: tuple[MeaningChange, ...]) -> None:
+    """Print what differs in meaning."""
     for change in changes:
         named = f"{change.sort} {change.name}".rstrip()
         told = change.text if change.state == "changed" else change.state
         echo(plain(f"{named}: {told}"))
 
 
-def _line(version: PolicyVersion) -> str:
+def version_line(version: PolicyVersion) -> str:
+    """Return a version of a policy folder in one line."""
     when = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(version.at))
     what = f"{version.sort} {version.of}" if version.of else version.sort.value
     state = "" if version.state == "published" else f" ({version.state}: {version.trouble})"

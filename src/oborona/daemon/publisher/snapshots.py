@@ -4,7 +4,8 @@ force; what an admin edits meanwhile is not in them.
     policy/files/<SHA-256>            the contents of a file, written once
     policy/<number>-<version>/NAME            → ../files/<SHA-256>: a file of the admin's
     policy/<number>-<version>/shipped/NAME    → ../../files/<SHA-256>: one that ships, and that no
-    file of the admin's replaces
+    file of the admin's or the feed's replaces
+    policy/<number>-<version>/feed/NAME       → ../../files/<SHA-256>: one of the feed
 
 A file that is as before is neither copied nor, by the workers, read again: its contents have the
 same file under them.  Nothing is synced, and what a power failure leaves is not used: at a start
@@ -22,7 +23,7 @@ from typing import Final
 
 from oborona.daemon.publisher.page import number_of, version_of
 from oborona.errors import StoreError
-from oborona.policy.folders import SHIPPED, PolicyFolders
+from oborona.policy.folders import FEED, SHIPPED, PolicyFolders
 from oborona.policy.list_files import MAX_BYTES, Look, file_state
 
 FILES: Final = "files"
@@ -75,16 +76,15 @@ class PolicySnapshots:
             shutil.rmtree(fresh, ignore_errors=True)
             fresh.mkdir(mode=0o750)
             copy = self._source.copied(fresh)
-            if copy.shipped is not None:
-                copy.shipped.mkdir(mode=0o750)
+            for folder in filter(None, (copy.shipped, copy.feed)):
+                folder.mkdir(mode=0o750)
             for path in self._source.files(*COPIED):
                 digest = self._copy(path, force=force)
                 if not digest:
                     continue
-                if copy.shipped is not None and path.parent == self._source.shipped:
-                    (copy.shipped / path.name).symlink_to(f"../../{FILES}/{digest}")
-                else:
-                    (fresh / path.name).symlink_to(f"../{FILES}/{digest}")
+                target = copy.original(path, self._source)
+                up = "../" if target.parent == fresh else "../../"
+                target.symlink_to(f"{up}{FILES}/{digest}")
             fresh.rename(snapshot_folder(self._folder, word))
         except OSError as error:
             shutil.rmtree(fresh, ignore_errors=True)
@@ -149,7 +149,8 @@ def snapshot_folder(folder: Path, word: int) -> Path:
 
 def _links(copy: Path) -> dict[str, str]:
     """Return the files of a copy, by their paths in it, with the hashes of their contents."""
-    links = (*_list_folder(copy), *_list_folder(copy / SHIPPED))
+    folders = (copy, copy / SHIPPED, copy / FEED)
+    links = [link for folder in folders for link in _list_folder(folder)]
     return {
         str(link.relative_to(copy)): link.readlink().name for link in links if link.is_symlink()
     }

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from oborona import secret, state_files
+from oborona.desk.doctor.feed import feed
 from oborona.desk.doctor.policy import policy, policy_files
 from oborona.desk.doctor.report import CheckReport, CheckState
 from oborona.desk.site import Site
@@ -38,6 +39,7 @@ def policy_reports(context: Site) -> Iterator[CheckReport]:
     )
     yield from policy_files(context)
     yield from policy(context)
+    yield from feed(context)
 
 
 def state_reports(context: Site) -> Iterator[CheckReport]:

@@ -83,10 +83,10 @@ def find_list(site: Site, name: str) -> SiteList:
     )
     path = file_of(policy, own_name)
     if local_list is not None and path is not None:
-        if policy.folders.whose(path) is FileOwner.SHIPPED:
+        if policy.folders.whose(path) in (FileOwner.SHIPPED, FileOwner.FEED):
             raise UnknownListError(
-                f"{own_name} ships with the program, and an upgrade replaces {path}; keep a "
-                f"list of your own"
+                f"{own_name} ships with the program or comes by its feed, which replaces {path}; keep "
+                f"a list of your own"
             )
         return SiteList(local_list, own_name, path)
     if local_list is not None:

@@ -71,7 +71,7 @@ def roll_back_to(
         current = policy_in_force(site)
         policy = checked_policy(site, after)
         check_preview(
-            _tried_now(site, policy, after),
+            tried_now(site, policy, after),
             digest_of_all(after),
             sure=sure,
             most_moves=site.loaded.settings.recheck.runaway_messages,
@@ -102,7 +102,7 @@ def roll_back_to(
         return published_answer(site, planned, published, outcome, version)
 
 
-def _tried_now(site: Site, policy: Policy, files: FileSet) -> DraftPreview:
+def tried_now(site: Site, policy: Policy, files: FileSet) -> DraftPreview:
     """Return what a policy would have made of the newest messages, as far as that can be told."""
     digest = digest_of_all(files)
     try:

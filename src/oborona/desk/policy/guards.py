@@ -57,19 +57,23 @@ def _sweep(where: Path) -> None:
                 shutil.rmtree(path)
 
 
-def linted(site: Site, files: FileSet, known_as: Path | None = None) -> LintedPolicy:
-    """Return files as the loader reads them in the place of the site's own."""
+def linted(
+    site: Site, files: FileSet, known_as: Path | None = None, *, feed: bool = False
+) -> LintedPolicy:
+    """Return files as the loader reads them in the place of the site's own, or of the feed's."""
     with scratch(site, files) as folder:
-        return lint(site, folder, known_as)
+        return lint(site, folder, known_as, feed=feed)
 
 
-def checked_policy(site: Site, files: FileSet, known_as: Path | None = None) -> Policy:
-    """Return the policy of files that may be published.
+def checked_policy(
+    site: Site, files: FileSet, known_as: Path | None = None, *, feed: bool = False
+) -> Policy:
+    """Return the policy of files that may be published: the site's own, or the feed's.
 
     Raises:
         CallError: they can't be used, or a test fails.
     """
-    found = linted(site, files, known_as)
+    found = linted(site, files, known_as, feed=feed)
     if found.policy is None:
         raise CallError(f"the policy can't be used: {_told(found.problems)}")
     _, failed = failed_tests(found.policy)

@@ -70,16 +70,19 @@ class _KnownFolders:
 _KNOWN: Final = _KnownFolders()
 
 
-def lint(site: Site, folder: Path, known_as: Path | None = None) -> LintedPolicy:
+def lint(
+    site: Site, folder: Path, known_as: Path | None = None, *, feed: bool = False
+) -> LintedPolicy:
     """Load a folder in the place of the site's own.
 
     Args:
         site: whose shipped policy and logs of events stand beside it.
         folder: of a draft or a version.
         known_as: the folder that it is a copy of, all but a file or two; None: none.
+        feed: load it in the place of the feed's.
     """
     named = site.policy_folders
-    folders = PolicyFolders(own=folder, shipped=named.shipped)
+    folders = named._replace(feed=folder) if feed else named._replace(own=folder)
     lock, cache = _KNOWN.of(known_as or folder)
     try:
         declared = read_logs(Path(site.loaded.settings.paths.event_logs), OWN_NAMES)
@@ -123,11 +126,12 @@ def problems_of(
 def _original(file: str, copy: PolicyFolders, named: PolicyFolders) -> str:
     """Return the site's path of a file of a copy."""
     path = Path(file)
-    if not file or copy.own is None or named.own is None:
-        return file
-    if path == copy.own:
+    if file and copy.own is not None and path == copy.own:
         return str(named.own)
-    return str(named.own / path.name) if path.parent == copy.own else file
+    for folder, original in zip(copy, named, strict=True):
+        if file and folder is not None and original is not None and path.parent == folder:
+            return str(original / path.name)
+    return file
 
 
 def failed_tests(policy: Policy) -> tuple[int, tuple[PolicyProblem, ...]]:

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Collection
+from pathlib import Path
 from typing import Final
 
 import msgspec
@@ -92,6 +93,7 @@ def put_in_force(
     proposer: str = "",
     write: FolderWriter = replace_files,
     without: Collection[str] = (),
+    folder: Path | None = None,
 ) -> tuple[PolicyVersion, ReloadOutcome | None]:
     """Publish files; the policy's lock is held.
 
@@ -108,6 +110,7 @@ def put_in_force(
         proposer: who has proposed what the caller approves; empty = nobody.
         write: writes the folder.
         without: machines of the site that are not waited for.
+        folder: that is written; None = the site's own.
 
     Returns:
         The version, and what the daemon said; None where none runs.
@@ -116,7 +119,6 @@ def put_in_force(
         CallError: the daemon refuses; the files of before are back.
         StoreError: files can't be written; those of before are there.
     """
-    folder = own_folder(site)
     version = PolicyVersion(
         at=time.time(),
         author=proposer or caller.name,
@@ -128,7 +130,8 @@ def put_in_force(
         meaning=meaning,
         of=of,
     )
-    link = read_link(site.state)
+    # what a feed brings each machine fetches for itself
+    link = read_link(site.state) if folder is None else None
     if link is not None:
         # of those alone who have several machines
         from oborona.desk.policy import site_publication  # noqa: PLC0415
@@ -138,6 +141,7 @@ def put_in_force(
     if without:
         raise CallError("this machine is alone: there is no other to publish without")
     version = store.begin(version, after)
+    folder = folder or own_folder(site)
     try:
         write(folder, before, after)
     except OboronaError as error:
@@ -196,7 +200,7 @@ def _trouble(outcome: ReloadOutcome | None) -> str:
 
 
 def published_answer(
-    site: Site,
+    site: Site | None,
     planned: PolicyPublication,
     published: PolicyVersion,
     outcome: ReloadOutcome | None,
@@ -205,13 +209,13 @@ def published_answer(
     """Return what was planned, with what came of it.
 
     Args:
-        site: whose policy.
+        site: whose policy, on all its machines; None: it is this machine's alone.
         planned: what was to be published.
         published: the version that it is.
         outcome: what the daemon said; None where none runs.
         former: the version before.
     """
-    link, elsewhere = read_link(site.state), ""
+    link, elsewhere = None if site is None else read_link(site.state), ""
     if link is not None:
         from oborona.desk.policy import site_publication  # noqa: PLC0415 - as above
 

@@ -7,7 +7,7 @@ draft makes of it is tried beside it under a name of its own.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 import msgspec
@@ -33,13 +33,17 @@ class TrialOverlay(msgspec.Struct, frozen=True, kw_only=True):
     Args:
         raw: of the overlay.
         tried: names under which something is tried.
+        untried: what can't be, in words.
     """
 
     raw: bytes
     tried: tuple[str, ...]
+    untried: tuple[str, ...] = ()
 
 
-def trial_overlay(overlay: bytes, current: Policy, draft: Policy, file: str) -> TrialOverlay:
+def trial_overlay(
+    overlay: bytes, current: Policy, draft: Policy, file: str, *, partly: bool = False
+) -> TrialOverlay:
     """Return the overlay with what a draft changes on trial.
 
     Args:
@@ -47,35 +51,49 @@ def trial_overlay(overlay: bytes, current: Policy, draft: Policy, file: str) -> 
         current: the policy in force.
         draft: the policy of the draft.
         file: name of the overlay.
+        partly: try what can be tried.
 
     Raises:
-        CallError: something of it can't be tried.
+        CallError: something of it can't be tried, or nothing of it.
     """
     text = TomlText(overlay, file)
-    tried = list[str]()
+    tried, untried = list[str](), list[str]()
     for change in meaning_changes(current.means, draft.means):
-        match change.sort:
-            case "member":  # said by the rules themselves
-                continue
-            case "condition" if change.state == "added":
-                text.set_named("condition", change.name, _given(draft, "condition", change.name))
-            case "verdict" if set(change.fields) <= {*_LINES, *_LINES.values()}:
-                for line, on_trial in _LINES.items():
-                    if line in change.fields:
-                        text.set_field("verdict", on_trial, getattr(draft.verdict, line))
-                        tried.append(f"verdict.{on_trial}")
-            case "rule" if change.state != "removed":
-                tried.append(_try_rule(text, change, current, draft))
-            case "local_list" if change.state == "added":
-                fields = _given(draft, "local_list", change.name)
-                text.set_named("local_list", change.name, {**fields, "mode": RuleMode.SHADOW.value})
-                tried.append(change.name)
-            case _:
-                words = [change.sort, change.name if change.state == "changed" else "", change.text]
-                raise CallError(f"can't be tried in shadow mode: {' '.join(filter(None, words))}")
+        try:
+            tried += _try_change(text, change, current, draft)
+        except CallError as error:
+            if not partly:
+                raise
+            untried.append(str(error))
     if not tried:
-        raise CallError("the draft changes nothing that could be tried")
-    return TrialOverlay(raw=text.raw, tried=tuple(tried))
+        raise CallError("; ".join(untried) or "nothing of what it changes could be tried")
+    return TrialOverlay(raw=text.raw, tried=tuple(tried), untried=tuple(untried))
+
+
+def _try_change(
+    text: TomlText, change: MeaningChange, current: Policy, draft: Policy
+) -> Iterator[str]:
+    """Yield the names under which a change is tried, as it is written."""
+    match change.sort:
+        case "member":  # said by the rules themselves
+            return
+        case "condition" if change.state == "added":
+            text.set_named("condition", change.name, _given(draft, "condition", change.name))
+        case "verdict" if set(change.fields) <= {*_LINES, *_LINES.values()}:
+            for line, on_trial in _LINES.items():
+                if line in change.fields:
+                    text.set_field("verdict", on_trial, getattr(draft.verdict, line))
+                    yield f"verdict.{on_trial}"
+        case "rule" if change.state != "removed":
+            yield _try_rule(text, change, current, draft)
+        case "local_list" if change.state == "added":
+            fields = _given(draft, "local_list", change.name)
+            text.set_named("local_list", change.name, {**fields, "mode": RuleMode.SHADOW.value})
+            yield change.name
+        case _:
+            named = f"{change.sort} {change.name}".rstrip() if change.state == "changed" else ""
+            told = f"{named} {change.text}".lstrip()
+            raise CallError(f"can't be tried in shadow mode: {told}")
 
 
 def _try_rule(text: TomlText, change: MeaningChange, current: Policy, draft: Policy) -> str:

@@ -75,7 +75,7 @@ def plan_migration(folders: PolicyFolders, backup: Path) -> MigrationPlan | None
     if own is None or not found_copies:
         return None
     before = load_policy(folders, SCHEMA)
-    shipped = merged_tables(PolicyFolders(shipped=folders.shipped))
+    shipped = merged_tables(folders._replace(own=None))
     others = _tables_of_others(own, found_copies)
     removed, new, stays = list[Path](), dict[str, str](), list[KeptCopy]()
     changes: dict[str, PolicyFileChanges] = {}
@@ -108,7 +108,7 @@ def plan_migration(folders: PolicyFolders, backup: Path) -> MigrationPlan | None
                 file=str(own / name),
             )
     after = _after(folders, removed, new)
-    alone = load_policy(PolicyFolders(shipped=folders.shipped), SCHEMA)
+    alone = load_policy(folders._replace(own=None), SCHEMA)
     news = tuple(differences(before, after.policy))
     _nothing_is_lost(folders, after, news, alone)
     return MigrationPlan(
@@ -157,7 +157,7 @@ def _after(folders: PolicyFolders, removed: list[Path], new: Mapping[str, str]) 
                 shutil.copy(path, copy / path.name)
         for file, text in new.items():
             (copy / file).write_text(text, encoding="utf-8")
-        combined = PolicyFolders(own=copy, shipped=folders.shipped)
+        combined = folders._replace(own=copy)
         return _MigratedPolicy(
             load_policy(combined, SCHEMA, named=folders), merged_tables(combined)
         )

@@ -1,0 +1,1 @@
+"""The feed: signed rules between releases, fetched from a folder that the admin names."""
