@@ -18,6 +18,7 @@ class CutLine:
         port: of this, on loopback.
         cut_after: octets of a client, after which it is heard no more; empty = never.
         closed: nobody can connect.
+        silent: nothing passes, and nobody is told.
     """
 
     def __init__(self, port: int) -> None:
@@ -25,7 +26,7 @@ class CutLine:
         self._listener = socket.create_server(("127.0.0.1", 0))
         self.port: int = self._listener.getsockname()[1]
         self.cut_after = b""
-        self.closed = False
+        self.closed = self.silent = False
         self._sockets = [self._listener]
         self._threads = [threading.Thread(target=self._accept)]
         self._threads[0].start()
@@ -63,11 +64,13 @@ class CutLine:
                     client.shutdown(socket.SHUT_RDWR)
                     server.sendall(octets)
                     return
-                server.sendall(octets)
+                if not self.silent:
+                    server.sendall(octets)
             server.shutdown(socket.SHUT_WR)
 
     def _down(self, client: socket.socket, server: socket.socket) -> None:
         with suppress(OSError):
             while octets := server.recv(65536):
-                client.sendall(octets)
+                if not self.silent:
+                    client.sendall(octets)
             client.shutdown(socket.SHUT_RDWR)

@@ -81,4 +81,15 @@ MIGRATIONS: Final[tuple[tuple[LiteralString, ...], ...]] = (
         )
         """,
     ),
+    (
+        """
+        CREATE TABLE lock (
+            name text PRIMARY KEY,        -- of what one machine does at a time
+            fence bigint NOT NULL,        -- of the last holder; higher than of all before
+            machine text NOT NULL,
+            at timestamptz NOT NULL DEFAULT now(),
+            given_up boolean NOT NULL DEFAULT false -- nobody believes any more that he has it
+        )
+        """,
+    ),
 )
