@@ -22,8 +22,13 @@ COMMON: Final = (
     state_files.SIGNATURES,
     state_files.CASES,
     state_files.PEOPLE,
+    state_files.EVENTS,
+    state_files.FEEDBACK,
 )
 """Stores that several machines have in common, in the order in which they are taken over."""
+
+FIRST: Final = COMMON[:5]
+"""Those of a site that was begun before links said which they are."""
 
 
 class ReplicationLink(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -34,6 +39,7 @@ class ReplicationLink(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_
     machine: str  # this one's name in it
     mark: str  # of this state folder, which alone has the name
     hosts: tuple[str, ...] = ()  # that the address leads to, socket folders apart
+    stores: tuple[str, ...] = FIRST  # that the site has in common
 
 
 def link_path(state: Path) -> Path:

@@ -23,6 +23,7 @@ import msgspec
 
 from oborona import store_birth
 from oborona.atomic_file import sync_folder, write_atomically
+from oborona.daemon.site.event_drain import EventDrain
 from oborona.daemon.site.snapshot import ReplicaSnapshot, fetched, last_snapshot, take_snapshot
 from oborona.errors import StoreError, StoreForeign
 from oborona.replication.link import COMMON, ReplicationLink, link_path, read_link
@@ -58,7 +59,12 @@ def begin_site(state: Path, address: str, machine: str, version: str) -> list[st
         log.prepare()
         log.clear()
         link = ReplicationLink(
-            address=address, site=_mark(), machine=machine, mark=_mark(), hosts=hosts
+            address=address,
+            site=_mark(),
+            machine=machine,
+            mark=_mark(),
+            hosts=hosts,
+            stores=COMMON,
         )
         there = [name for name in COMMON if (state / name).exists()]
         for name in COMMON:
@@ -104,9 +110,10 @@ def join_site(state: Path, address: str, machine: str, version: str) -> list[Pat
             machine=machine,
             mark=_known_mark(state) or _mark(),
             hosts=hosts,
+            stores=tuple(name for name in COMMON if name in log.heads()),
         )
         log.add_machine(link.mark, version)
-        aside = [moved for name in COMMON for moved in restore_store(log, state / name, mark)]
+        aside = [moved for name in link.stores for moved in restore_store(log, state / name, mark)]
         _write_link(state, link)
     finally:
         log.close()
@@ -138,6 +145,9 @@ def leave_site(state: Path) -> str:
         return ""
     link_path(state).unlink()
     sync_folder(state)
+    with closing(EventDrain(state)) as drain:  # what waits is this machine's alone now
+        while drain.step():
+            pass
     log = ReplicationLog(link.address, link.machine)
     try:
         log.forget_machine(link.machine, link.mark)

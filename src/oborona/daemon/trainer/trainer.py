@@ -17,10 +17,13 @@ from oborona import state_files
 from oborona.config import Settings
 from oborona.counters.write_only import WriteOnlyCounters
 from oborona.daemon.trainer.process import EventProcessorRunner
+from oborona.daemon.trainer.turn import TrainerTurn
 from oborona.doorbell import LOOK_S, RUNG, FileNotices
 from oborona.errors import StoreError, StoreVersion
 from oborona.feedback.label_counter import LabelCounter
 from oborona.feedback.trainer import Trainer
+from oborona.feedback.weights_follower import WeightsFollower
+from oborona.feedback.weights_rebuild import WeightsRebuild
 from oborona.heartbeat import StopSignal, beat
 from oborona.metrics import REGISTRY, Gauge
 from oborona.stores.counters import open_spooled
@@ -91,7 +94,8 @@ def trainer_main(settings: Settings, state: Path, site: str, ready: Callable[[],
         closings.callback(status.remove_process, state, status.TrainerStatus)
         counters = open_spooled(settings, state, NAME)
         closings.callback(_close, counters)
-        believing = EventProcessorRunner(settings, state, site)
+        turn = closings.enter_context(TrainerTurn(state))
+        believing = EventProcessorRunner(settings, state, site, turn)
         closings.callback(believing.close)
         counting = LabelCounter(counters)
         UP.set(1)
@@ -99,7 +103,20 @@ def trainer_main(settings: Settings, state: Path, site: str, ready: Callable[[],
         trouble = ""
         while not stop.is_set():
             try:
-                with_trainer(settings, state, counting, believing, stop, recovered=bool(trouble))
+                begun = None if turn.is_mine() else follow_trainer(settings, state, believing, stop)
+                if not turn.is_mine():  # told to stop, or lost again
+                    if begun is not None:
+                        begun.lessons.close()
+                    continue
+                with_trainer(
+                    settings,
+                    state,
+                    counting,
+                    believing,
+                    stop,
+                    begun=begun,
+                    recovered=bool(trouble),
+                )
                 trouble = ""
             except StoreVersion:
                 raise
@@ -131,25 +148,35 @@ def with_trainer(
     believing: EventProcessorRunner,
     stop: StopSignal,
     *,
+    begun: WeightsRebuild | None,
     recovered: bool,
 ) -> None:
-    """Learn until told to stop.
+    """Learn until told to stop, or until it is another machine's turn.
 
     Raises:
         StoreError: a store can't be used.
     """
+    turn = believing.turn
+
+    def goes_on() -> None:
+        beat()
+        if turn.is_shared:  # those who wait for it on all machines hear of it in time
+            believing.step()
+
     trainer = Trainer(
         state,
+        begun=begun,
+        hold=turn.hold,
         kept=settings.learning.kept,
         retention_s=settings.learning.retention_days * DAY_S,
-        goes_on=beat,
+        goes_on=goes_on,
     )
     notices = FileNotices()
     try:
         if recovered:
             event(log, logging.WARNING, "learning goes on")
         report_at, counting_trouble, relearned = 0.0, "", False
-        while not stop.is_set():
+        while not stop.is_set() and turn.is_mine():
             notices.drain()  # before the looks: what comes meanwhile is heard after them
             for name in (state_files.EVENTS, state_files.FEEDBACK):
                 notices.add(state / name, RUNG)
@@ -172,6 +199,43 @@ def with_trainer(
     finally:
         notices.close()
         trainer.close()
+
+
+def follow_trainer(
+    settings: Settings, state: Path, believing: EventProcessorRunner, stop: StopSignal
+) -> WeightsRebuild | None:
+    """Learn what the machine that trains has learned, until it is this one's turn, or told to stop.
+
+    Return what it has come to.
+
+    Raises:
+        StoreError: a store can't be used.
+    """
+    notices = FileNotices()
+    follower = WeightsFollower(state, kept=settings.learning.kept)
+    taken: WeightsRebuild | None = None
+    try:
+        report_at = 0.0
+        while not stop.is_set() and not believing.turn.is_mine():
+            notices.drain()
+            for name in (state_files.EVENTS, state_files.FEEDBACK):
+                notices.add(state / name, RUNG)
+            busy = believing.step()
+            busy |= follower.step()
+            if time.monotonic() >= report_at:
+                _write(state, _trainer_status(believing, trouble=believing.turn.trouble))
+                report_at = time.monotonic() + status.WRITE_S
+            if busy:
+                beat()
+            else:
+                stop.wait_for(notices.fileno(), LOOK_S)
+        if not stop.is_set():
+            taken = follower.taken()
+    finally:
+        notices.close()
+        if taken is None:
+            follower.close()
+    return taken
 
 
 def write_trainer_status(state: Path, trainer: Trainer, believing: EventProcessorRunner) -> None:
