@@ -63,7 +63,7 @@ class CutLine:
                     self._threads[-1].start()
 
     def _up(self, client: socket.socket, server: socket.socket) -> None:
-        with suppress(OSError):
+        try:
             while octets := client.recv(65536):
                 if self.cut_after and self.cut_after in octets:
                     self.cut_after = b""
@@ -73,15 +73,22 @@ class CutLine:
                 self._wait()
                 if not self.silent:
                     server.sendall(octets)
+        except OSError:
+            pass  # one of them is gone
+        with suppress(OSError):
             server.shutdown(socket.SHUT_WR)
 
     def _down(self, client: socket.socket, server: socket.socket) -> None:
-        with suppress(OSError):
+        try:
             while octets := server.recv(65536):
                 self._wait()
                 if not self.silent:
                     client.sendall(octets)
-            client.shutdown(socket.SHUT_RDWR)
+        except OSError:
+            pass  # one of them is gone
+        finally:
+            with suppress(OSError):
+                client.shutdown(socket.SHUT_RDWR)
 
     def _wait(self) -> None:
         while self.held:

@@ -23,6 +23,8 @@ from typing import IO
 import msgspec
 
 from oborona import state_files
+from oborona.feedback.events.log import EventLog
+from oborona.feedback.label_store import LabelStore
 from oborona.replication.link import link_path, read_link
 from tests.peers.postgresql import Postgresql
 from tests.replication.cut_line import CutLine
@@ -32,6 +34,7 @@ from tests.replication.site_machine import first_number
 ROOT = Path(__file__).resolve().parents[2]
 TAKEN_OVER_S = 10.0
 HEALED_S = 60.0
+_FILES = {EventLog: state_files.EVENTS, LabelStore: state_files.FEEDBACK}
 EVENTS = 12  # that a machine hears in a round
 
 
@@ -164,7 +167,10 @@ class KilledSite:
         _wait("each event is believed everywhere", self._settled)
         for machine in self.machines:
             machine.close()
-        for machine in self.machines:
+        for machine in self.machines:  # what one wrote just before it was ended, the other may lack
+            for store in (EventLog, LabelStore):
+                with store(machine.state / _FILES[store]) as opened, opened.transaction():
+                    pass
             self._check(machine)
         for name in (state_files.EVENTS, state_files.FEEDBACK):
             first, second = (dump(machine.state, name) for machine in self.machines)

@@ -163,6 +163,7 @@ OF_RECHECK: Final = (
     site_watch.AWAY,
     site_watch.BEHIND,
     site_watch.STUCK,
+    site_watch.SPOOLED,
 )
 OF_FLOWS: Final = (
     flows.UP,

@@ -32,6 +32,8 @@ from oborona.telemetry import status
 from oborona.telemetry.log import event
 
 TROUBLE_S: Final = 10.0  # before the next attempt
+SHARED_TROUBLE_S: Final = 2.0  # the same in a site of several machines: another may wait for it
+TURN_S: Final = 0.25  # between looks whether it is this machine's turn
 NAME: Final = "trainer"
 DAY_S: Final = 86_400.0
 UP: Final = Gauge("oborona_trainer_up", "1 while the trainer runs.", ())
@@ -130,7 +132,7 @@ def trainer_main(settings: Settings, state: Path, site: str, ready: Callable[[],
                     )
                 trouble = str(error)
                 _write(state, _trainer_status(believing, trouble=trouble))
-                stop.wait(TROUBLE_S)
+                stop.wait(SHARED_TROUBLE_S if turn.is_shared else TROUBLE_S)
     return os.EX_OK
 
 
@@ -228,7 +230,7 @@ def follow_trainer(
             if busy:
                 beat()
             else:
-                stop.wait_for(notices.fileno(), LOOK_S)
+                stop.wait_for(notices.fileno(), TURN_S)
         if not stop.is_set():
             taken = follower.taken()
     finally:
