@@ -20,11 +20,11 @@ from oborona.daemon.site.event_drain import EventDrain
 from oborona.daemon.site.membership import leave_site
 from oborona.daemon.trainer.turn import TrainerTurn
 from oborona.errors import StoreError
-from oborona.feedback.events import event_spooling
+from oborona.feedback.events import event_route
 from oborona.feedback.events.event_writer import EventWriter
 from oborona.feedback.events.log import EventLog
 from oborona.feedback.events.model import EventChannel, EventKind, EventReceipt, FeedbackEvent
-from oborona.feedback.events.spool import EventSpool
+from oborona.feedback.events.spool import FeedbackSpool
 from oborona.feedback.label import LabelKind
 from oborona.feedback.label_store import LabelStore
 from oborona.feedback.processing.entry_witness import EntryWitness
@@ -63,7 +63,7 @@ def keys(state: Path) -> list[bytes]:
 
 
 def waiting(state: Path) -> int:
-    with EventSpool(state / state_files.EVENTS_SPOOL) as spool:
+    with FeedbackSpool(state / state_files.EVENTS_SPOOL) as spool:
         return spool.waiting()
 
 
@@ -94,8 +94,8 @@ def test_while_the_log_is_away_events_wait_in_order_and_go_in_once(
     with CutLine(postgresql.port) as line:
         through(first, line)
         line.closed = True
-        assert take(first, trapped(1), nameless) == [event_spooling.SPOOLED] * 2
-        assert take(first, trapped(2)) == [event_spooling.SPOOLED]
+        assert take(first, trapped(1), nameless) == [event_route.SPOOLED] * 2
+        assert take(first, trapped(2)) == [event_route.SPOOLED]
         assert caplog.text.count("events wait in") == 1, "the second time it is known"
         assert waiting(first) == 3
         with pytest.raises(StoreError):
@@ -103,7 +103,7 @@ def test_while_the_log_is_away_events_wait_in_order_and_go_in_once(
         assert waiting(first) == 3
         take(second, trapped(2))  # somebody told both machines
         line.closed = False
-        assert take(first, trapped(3)) == [event_spooling.SPOOLED], "behind those that wait"
+        assert take(first, trapped(3)) == [event_route.SPOOLED], "behind those that wait"
         drain(first)
         assert waiting(first) == 0
         assert take(first, trapped(4))[0].id
@@ -117,7 +117,7 @@ def test_while_the_log_is_away_events_wait_in_order_and_go_in_once(
 
 def test_killed_between_log_and_spool_an_event_is_there_once(site: tuple[Path, Path]) -> None:
     first, _ = site
-    with EventSpool(first / state_files.EVENTS_SPOOL) as spool:
+    with FeedbackSpool(first / state_files.EVENTS_SPOOL) as spool:
         spool.add([trapped(1), trapped(2)], now=NOW)
     with EventLog(first / state_files.EVENTS) as log:
         log.add([trapped(1)], now=NOW)
@@ -131,7 +131,7 @@ def test_a_log_that_does_not_answer_is_not_waited_for(
     site: tuple[Path, Path], postgresql: Postgresql, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What it does in the end is seen to be the same event."""
-    monkeypatch.setattr(event_spooling, "LOG_S", 0.2)
+    monkeypatch.setattr(event_route, "LOG_S", 0.2)
     first, _ = site
 
     async def taken() -> list[EventReceipt]:
@@ -153,7 +153,7 @@ def test_a_log_that_does_not_answer_is_not_waited_for(
 
 def test_who_leaves_takes_what_waits_with_him(site: tuple[Path, Path]) -> None:
     first, _ = site
-    with EventSpool(first / state_files.EVENTS_SPOOL) as spool:
+    with FeedbackSpool(first / state_files.EVENTS_SPOOL) as spool:
         spool.add([trapped(1)], now=NOW)
     leave_site(first)
     assert keys(first) == [b"event 1"]
@@ -163,7 +163,7 @@ def test_a_damaged_event_stops_none_behind_it(
     site: tuple[Path, Path], caplog: pytest.LogCaptureFixture
 ) -> None:
     first, _ = site
-    with EventSpool(first / state_files.EVENTS_SPOOL) as spool:
+    with FeedbackSpool(first / state_files.EVENTS_SPOOL) as spool:
         spool.add([trapped(1), trapped(2), trapped(3)], now=NOW)
         with spool.transaction() as db:
             db.execute("UPDATE waiting SET event = x'00ff' WHERE id = 1")

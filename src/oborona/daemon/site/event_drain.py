@@ -13,7 +13,7 @@ from typing import Final
 from oborona import state_files
 from oborona.errors import StoreError
 from oborona.feedback.events.log import EventLog
-from oborona.feedback.events.spool import EventSpool
+from oborona.feedback.events.spool import FeedbackSpool
 from oborona.telemetry.trouble import TroubleNotice
 
 LOOK_S: Final = 0.5
@@ -36,7 +36,7 @@ class EventDrain:
 
     def __init__(self, state: Path) -> None:
         self._state = state
-        self._opened: tuple[ExitStack, EventSpool, EventLog] | None = None
+        self._opened: tuple[ExitStack, FeedbackSpool, EventLog] | None = None
         self._spool = state / state_files.EVENTS_SPOOL
         self.waiting = 0
         self.trouble = TroubleNotice(
@@ -79,7 +79,7 @@ class EventDrain:
     def _handed_on(self) -> bool:
         if self._opened is None:
             with ExitStack() as stack:
-                spool = stack.enter_context(EventSpool(self._spool, make=False))
+                spool = stack.enter_context(FeedbackSpool(self._spool, make=False))
                 self.waiting = spool.waiting()
                 if not self.waiting:
                     return False

@@ -10,7 +10,7 @@ from oborona.desk.doctor.report import CheckReport, CheckState
 from oborona.desk.doctor.traffic import ago
 from oborona.desk.site import Site
 from oborona.errors import StoreError
-from oborona.feedback.events.spool import EventSpool
+from oborona.feedback.events.spool import FeedbackSpool
 from oborona.replication.link import ReplicationLink, read_link
 from oborona.replication.log import LoggedMachine, known_machines
 
@@ -48,7 +48,7 @@ def _spooled(context: Site) -> Iterator[CheckReport]:
     if not path.exists():
         return
     try:
-        with context.as_owner(), EventSpool(path, make=False) as spool:
+        with context.as_owner(), FeedbackSpool(path, make=False) as spool:
             waiting = spool.waiting()
     except StoreError as error:
         yield CheckReport(WHAT, CheckState.FAIL, f"events may wait for the site's log: {error}")

@@ -49,7 +49,7 @@ class SpooledEvent(NamedTuple):
     event: FeedbackEvent | None  # None = it can't be read
 
 
-class EventSpool(SharedSqliteFile):
+class FeedbackSpool(SharedSqliteFile):
     """One process's access to the file; see `SharedSqliteFile`."""
 
     shared = SHARED

@@ -24,7 +24,7 @@ import msgspec
 from oborona import state_files
 from oborona.errors import StoreError
 from oborona.feedback.events.model import EventReceipt, FeedbackEvent
-from oborona.feedback.events.spool import EventSpool
+from oborona.feedback.events.spool import FeedbackSpool
 
 LOG_S: Final = 1.5  # that the log may take: doors wait a few seconds
 KEY_BYTES: Final = 16
@@ -34,7 +34,7 @@ SPOOLED: Final = EventReceipt(0, new=True)
 log = logging.getLogger("oborona.events")
 
 
-class EventSpooling:
+class EventRoute:
     """The way of one process's events into the log of a site, or the spool; for one event loop.
 
     Args:
@@ -45,7 +45,7 @@ class EventSpooling:
     def __init__(self, state: Path, clock: Callable[[], float]) -> None:
         self._path = state / state_files.EVENTS_SPOOL
         self._clock = clock
-        self._spool: EventSpool | None = None
+        self._spool: FeedbackSpool | None = None
         self._away = False  # it was said that the log is
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="event spool")
 
@@ -107,9 +107,9 @@ class EventSpooling:
             self._let_go()
             raise
 
-    def _opened(self) -> EventSpool:
+    def _opened(self) -> FeedbackSpool:
         if self._spool is None:
-            self._spool = EventSpool(self._path)
+            self._spool = FeedbackSpool(self._path)
         return self._spool
 
     def _let_go(self) -> None:
