@@ -16,19 +16,17 @@ import msgspec
 from oborona import state_files
 from oborona.errors import StoreError
 
-COMMON: Final = (
+FIRST: Final = (
     state_files.PERSONS,
     state_files.PINS,
     state_files.SIGNATURES,
     state_files.CASES,
     state_files.PEOPLE,
-    state_files.EVENTS,
-    state_files.FEEDBACK,
 )
-"""Stores that several machines have in common, in the order in which they are taken over."""
+"""Stores that each site has in common, also one that was begun before links said which they are."""
 
-FIRST: Final = COMMON[:5]
-"""Those of a site that was begun before links said which they are."""
+COMMON: Final = (*FIRST, state_files.EVENTS, state_files.FEEDBACK)
+"""Stores that several machines have in common, in the order in which they are taken over."""
 
 
 class ReplicationLink(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -88,7 +88,9 @@ class SiteLock:
                 except StoreError as error:
                     self._let_go()
                     self.trouble = str(error)
-                self._stop.wait(LOOK_S)
+                # whether it is believed is seen as soon as that may be
+                left = self._since + self._wait_s - _now() if self.fence else LOOK_S
+                self._stop.wait(left if 0 < left < LOOK_S else LOOK_S)
             self._give_up()
         finally:
             self._let_go()
