@@ -16,13 +16,13 @@ from typing import Final
 from oborona import state_files
 from oborona.config import Settings
 from oborona.counters.write_only import WriteOnlyCounters
+from oborona.daemon.trainer.apprentice import follow_trainer
 from oborona.daemon.trainer.process import EventProcessorRunner
 from oborona.daemon.trainer.turn import TrainerTurn
 from oborona.doorbell import LOOK_S, RUNG, FileNotices
 from oborona.errors import StoreError, StoreVersion
 from oborona.feedback.label_counter import LabelCounter
 from oborona.feedback.trainer import Trainer
-from oborona.feedback.weights_follower import WeightsFollower
 from oborona.feedback.weights_rebuild import WeightsRebuild
 from oborona.heartbeat import StopSignal, beat
 from oborona.metrics import REGISTRY, Gauge
@@ -33,7 +33,6 @@ from oborona.telemetry.log import event
 
 TROUBLE_S: Final = 10.0  # before the next attempt
 SHARED_TROUBLE_S: Final = 2.0  # the same in a site of several machines: another may wait for it
-TURN_S: Final = 0.25  # between looks whether it is this machine's turn
 NAME: Final = "trainer"
 DAY_S: Final = 86_400.0
 UP: Final = Gauge("oborona_trainer_up", "1 while the trainer runs.", ())
@@ -105,7 +104,15 @@ def trainer_main(settings: Settings, state: Path, site: str, ready: Callable[[],
         trouble = ""
         while not stop.is_set():
             try:
-                begun = None if turn.is_mine() else follow_trainer(settings, state, believing, stop)
+                begun = None
+                if not turn.is_mine():
+                    begun = follow_trainer(
+                        settings,
+                        state,
+                        believing,
+                        stop,
+                        lambda: _write(state, _trainer_status(believing, trouble=turn.trouble)),
+                    )
                 if not turn.is_mine():  # told to stop, or lost again
                     if begun is not None:
                         begun.lessons.close()
@@ -201,43 +208,6 @@ def with_trainer(
     finally:
         notices.close()
         trainer.close()
-
-
-def follow_trainer(
-    settings: Settings, state: Path, believing: EventProcessorRunner, stop: StopSignal
-) -> WeightsRebuild | None:
-    """Learn what the machine that trains has learned, until it is this one's turn, or told to stop.
-
-    Return what it has come to.
-
-    Raises:
-        StoreError: a store can't be used.
-    """
-    notices = FileNotices()
-    follower = WeightsFollower(state, kept=settings.learning.kept)
-    taken: WeightsRebuild | None = None
-    try:
-        report_at = 0.0
-        while not stop.is_set() and not believing.turn.is_mine():
-            notices.drain()
-            for name in (state_files.EVENTS, state_files.FEEDBACK):
-                notices.add(state / name, RUNG)
-            busy = believing.step()
-            busy |= follower.step()
-            if time.monotonic() >= report_at:
-                _write(state, _trainer_status(believing, trouble=believing.turn.trouble))
-                report_at = time.monotonic() + status.WRITE_S
-            if busy:
-                beat()
-            else:
-                stop.wait_for(notices.fileno(), TURN_S)
-        if not stop.is_set():
-            taken = follower.taken()
-    finally:
-        notices.close()
-        if taken is None:
-            follower.close()
-    return taken
 
 
 def write_trainer_status(state: Path, trainer: Trainer, believing: EventProcessorRunner) -> None:
