@@ -13,6 +13,7 @@ use, is told.
 from __future__ import annotations
 
 import os
+import secrets
 import sqlite3
 import stat
 from collections.abc import Iterator
@@ -33,11 +34,12 @@ from oborona.errors import (
 from oborona.replication.link import COMMON, ReplicationLink, link_path, read_link
 
 if TYPE_CHECKING:
-    from oborona.replication.replica import StoreReplica
+    from oborona.replication.replica import StoreReplica, TurnGuard
 
 # waiting for another process's transaction, which takes milliseconds; an import some 2 s
 BUSY_S: Final = 5.0
 MODE: Final = 0o640  # who wrote to whom, and what a filter looks for, is nobody else's business
+CHANCE: Final = ":chance"  # in a migration: 16 octets that nobody else has
 _FORBIDDEN: Final = (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM)
 _DAMAGED: Final = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 # the file last: until it has gone, the next start sets the rest aside
@@ -199,7 +201,10 @@ def _run_migrations(db: sqlite3.Connection, sqlite_format: SqliteFormat) -> None
     (version,) = db.execute("PRAGMA user_version").fetchone()
     for statements in sqlite_format.migrations[version:]:
         for statement in statements:
-            db.execute(statement)
+            if CHANCE in statement:  # a value, for all machines have the same
+                db.execute(statement, {CHANCE[1:]: secrets.token_bytes(16)})
+            else:
+                db.execute(statement)
     db.execute(f"PRAGMA application_id = {sqlite_format.application_id}")
     db.execute(f"PRAGMA user_version = {max(version, len(sqlite_format.migrations))}")
 
@@ -242,6 +247,8 @@ class SqliteFileKind(NamedTuple):
                 if replica is None:
                     migrate(db, self.format)
                 else:
+                    # what the power takes of it is in the log, and done again
+                    db.execute("PRAGMA synchronous = NORMAL")
                     replica.claim(db, self.format.application_id, new=new)
                 birth, fresh = store_birth.ensure_birth(db, path.parent)
                 if replica is not None:
@@ -258,7 +265,8 @@ class SqliteFileKind(NamedTuple):
         Raises:
             StoreError: it can't be known.
         """
-        return read_link(path.parent) if path.name in COMMON else None
+        link = read_link(path.parent) if path.name in COMMON else None
+        return link if link is not None and path.name in link.stores else None
 
     def replica(self, path: Path) -> StoreReplica | None:
         """Return how a file is kept the same on all machines; None = it is this one's alone.
@@ -312,9 +320,14 @@ class SharedSqliteFile:
     Raises:
         StoreError: as of `SqliteFileKind.open`; every method raises it when the file can't be read
             or written.
+
+    Attributes:
+        guard: raises what keeps this process from writing, in a site of several machines; for who
+            does what one machine does at a time.
     """
 
     shared: ClassVar[SqliteFileKind]
+    guard: TurnGuard | None = None
 
     def __init__(self, path: Path, *, make: bool = True) -> None:
         self.path = path
@@ -350,7 +363,7 @@ class SharedSqliteFile:
             self._db.close()
             self._open_file()
         if self._replica is not None:
-            with self.told(), self._replica.turn(self._db):
+            with self.told(), self._replica.turn(self._db, self.guard):
                 yield self._db
             return
         with self.told():
@@ -385,6 +398,17 @@ class SharedSqliteFile:
             yield self._db
         except ERRORS as error:
             raise self.shared.told(error, self.path) from error
+
+    def data_version(self) -> int:
+        """Return a number that changes when somebody else has written: 10 µs, for those who wait.
+
+        What was brought here from other machines may have come by this connection.
+        """
+        ((number,),) = self.rows("PRAGMA data_version")
+        if self._replica is not None:
+            ((place,),) = self.rows("SELECT number FROM replica")
+            return (int(number) << 48) + int(place)
+        return int(number)
 
     def rows(self, sql: str, values: tuple[Any, ...] = ()) -> list[Any]:
         """Return all rows of a question."""

@@ -32,6 +32,9 @@ EVENTS: Final = "events.db"
 
 Decided by the trainer.
 """
+EVENTS_SPOOL: Final = "events.spool.db"
+"""Events that wait while the site's log is away: the intake, the workers; the keeper hands them on.
+"""
 FEEDBACK: Final = "feedback.db"
 """Labels that were believed, and their effects: the trainer and `oborona learn`."""
 PERSONS: Final = "personal.db"

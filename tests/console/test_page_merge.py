@@ -58,8 +58,9 @@ def acts(rows: list[int], asked: dict[str, Any], _cut: int) -> dict[str, Any]:
 def cases(rows: list[int], asked: dict[str, Any], _cut: int) -> dict[str, Any]:
     after, most = asked.get("after", 0), asked["most"]
     none = {"weight": 0}
+    own = {"complaints": none, "pardons": none, "first": id(rows)}  # of this machine alone
     told = [
-        {"urgency": 0, "summary": {"complaints": none, "pardons": none, "last": one}}
+        {"urgency": 0, "summary": own | {"id": one, "last": one}}
         for one in rows[after : after + most]
     ]
     return {"campaigns": told, "more": len(rows) > after + most}
@@ -126,6 +127,25 @@ def test_no_row_is_lost_none_comes_twice_and_all_in_order(kind: str, data: st.Da
     for name in NAMES:
         own = [one for whose, one in shown if whose == name]
         assert own == sorted(own, reverse=True)
+
+
+@given(rows=st.sets(st.integers(1, 50), max_size=20), most=st.integers(1, 7))
+def test_what_machines_of_one_site_have_in_common_is_shown_once(rows: set[int], most: int) -> None:
+    merge, shown, cursor = MERGES["events.list"], list[int](), ""
+    assert isinstance(merge, PageMerge)
+    left = sorted(rows, reverse=True)
+    for _ in range(60):
+        asked: dict[str, Any] = {"most": most, "before": cursor}
+        answers = {}
+        for name, question in merge.questions(asked, NAMES).items():
+            found = moves(left, {**question, "before": question.get("before") or None}, 0)
+            answers[name] = {"events": found["moves"], "next": found["next"]}
+        merged = merge.merge(asked, answers)
+        shown += [row["id"] for row in merged["events"]]
+        cursor = merged["next"]
+        if not cursor:
+            break
+    assert shown == left
 
 
 @given(st.dictionaries(st.sampled_from(NAMES), st.text("0123456789ABCXYZ.", max_size=40)))

@@ -26,6 +26,7 @@ from oborona.errors import StoreError, StoreForeign, StoreVersion
 from oborona.feedback import schema as word_store
 from oborona.feedback.cases import schema as case_store
 from oborona.feedback.events import schema as event_log
+from oborona.feedback.events import spool as event_spool
 from oborona.journal import schema
 from oborona.lock import hold
 from oborona.people import digest_book
@@ -96,6 +97,12 @@ OPTIONAL: Final = (
         event_log.SHARED,
         "nothing that people say is written down",
         at_once=True,
+    ),
+    OptionalStore(
+        state_files.EVENTS_SPOOL,
+        event_spool.SHARED,
+        "what people say is refused while the site's log is away",
+        at_once=False,
     ),
     OptionalStore(
         state_files.PERSONS, person_store.SHARED, "persons' own lists are not used", at_once=False

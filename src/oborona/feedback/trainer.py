@@ -53,8 +53,11 @@ class Trainer:
         state: the state folder.
         kept: examples of a class that weights are made anew from.
         retention_s: seconds that a word is remembered once its example is gone.
+        begun: weights to go on from, with the store that they were learned from; None = none.
+        hold: lets the store be written as long as this is who trains.
         clock: Unix seconds.
         monotonic: seconds that never go back.
+        goes_on: called again and again while the weights are made.
 
     Raises:
         StoreError: the store or the weights can't be used.
@@ -69,6 +72,8 @@ class Trainer:
         *,
         kept: int,
         retention_s: float,
+        begun: WeightsRebuild | None = None,
+        hold: Callable[[TrainingStore], None] = lambda _: None,
         clock: Callable[[], float] = time.time,
         monotonic: Callable[[], float] = time.monotonic,
         goes_on: Callable[[], None] = lambda: None,
@@ -78,7 +83,10 @@ class Trainer:
         self._retention_s = retention_s
         self._clock = clock
         self._monotonic = monotonic
-        self.lessons = TrainingStore(state / state_files.FEEDBACK)
+        self.lessons = (
+            TrainingStore(state / state_files.FEEDBACK) if begun is None else begun.lessons
+        )
+        hold(self.lessons)
         try:
             self._seen = -1  # version of the store that nothing more was to be done for
             self._relearning: WeightsRebuild | None = None
@@ -90,7 +98,8 @@ class Trainer:
             self._newest = max(
                 (snapshot.position for snapshot in self.lessons.snapshots()), default=0
             )
-            begun = WeightsRebuild(self.lessons, state, kept=kept)
+            if begun is None or not begun.is_of(self.lessons.standing()):
+                begun = WeightsRebuild(self.lessons, state, kept=kept)
             while not begun.step(AT_ONCE):
                 goes_on()
             self._replace(begun)
@@ -134,7 +143,7 @@ class Trainer:
 
     def _learn(self) -> bool:
         """Learn what waits; return whether more may."""
-        version = self.lessons.version()
+        version = self.lessons.data_version()
         if version == self._seen:
             return False
         now, margins, position = self._clock(), list[tuple[int, float]](), self.header.position

@@ -50,11 +50,6 @@ class WeightsSnapshot(NamedTuple):
 class TrainingStore(FeedbackConnection):
     """The trainer's access to the file."""
 
-    def version(self) -> int:
-        """Return a number that changes when somebody else has written: 5 µs, for those who wait."""
-        ((number,),) = self.rows("PRAGMA data_version")
-        return int(number)
-
     def standing(self) -> TrainingProgress:
         """Return where the course stands."""
         (row,) = self.rows("SELECT edits, exact, scratch, hurry, epoch FROM course")
@@ -192,7 +187,7 @@ class TrainingStore(FeedbackConnection):
             rows_removed = db.execute(
                 "DELETE FROM word WHERE id IN (SELECT w.id FROM word w WHERE w.time < ? AND "
                 "w.state <> 'queued'"
-                " AND NOT EXISTS (SELECT 1 FROM example e WHERE e.id = w.id) LIMIT ?)",
+                " AND NOT EXISTS (SELECT 1 FROM example e WHERE e.id = w.id) ORDER BY w.id LIMIT ?)",
                 (before, most),
             ).rowcount
             if rows_removed:  # which makes no snapshot untrue

@@ -20,7 +20,7 @@ from oborona.feedback import snapshots
 from oborona.feedback.label import LabelKind
 from oborona.feedback.training_order import training_order
 from oborona.feedback.training_state import TrainingState, UnfitExample
-from oborona.feedback.training_store import TrainingStore, WeightsSnapshot
+from oborona.feedback.training_store import TrainingProgress, TrainingStore, WeightsSnapshot
 from oborona.feedback.weights_file import (
     UnpackedSnapshot,
     WeightsFile,
@@ -43,6 +43,7 @@ class WeightsRebuild:
         StoreError: the store can't be read, or the new file not be made.
 
     Attributes:
+        lessons: the same.
         file: the new weights.
         course: that teaches them.
         exact: the edit that they follow.
@@ -51,7 +52,7 @@ class WeightsRebuild:
     """
 
     def __init__(self, lessons: TrainingStore, state: Path, *, kept: int) -> None:
-        self._lessons = lessons
+        self.lessons = lessons
         self.standing = lessons.standing()
         self.exact = self.standing.edits
         self.margins: list[tuple[int, float]] = []
@@ -91,7 +92,7 @@ class WeightsRebuild:
             StoreError: the store can't be read.
         """
         some = self._todo[self._done : self._done + most]
-        for lesson in self._lessons.lessons(some):
+        for lesson in self.lessons.lessons(some):
             try:
                 self.margins.append((lesson.id, self.course.take(lesson)))
             except UnfitExample as error:
@@ -99,8 +100,12 @@ class WeightsRebuild:
         self._done += len(some)
         self.position = max([self.position, *some])
         if self._done == len(self._todo):
-            self._todo += self._lessons.learned_after(self.position)  # meanwhile
+            self._todo += self.lessons.learned_after(self.position)  # meanwhile
         return self._done == len(self._todo)
+
+    def is_of(self, standing: TrainingProgress) -> bool:
+        """Whether it follows the weights that a training has come to."""
+        return (standing.exact, standing.epoch) == (self.standing.exact, self.standing.epoch)
 
     def finished(self, epoch: int, now: float) -> WeightsFile:
         """Return the new weights with their header, to be published.
@@ -137,7 +142,12 @@ def _point_of_departure(
     for snapshot in lessons.resumable_snapshots():
         path = snapshots.path_of(state, snapshot.id)
         try:
-            return snapshot, snapshots.read(path)
+            file = snapshots.read(path)
+            header = file.header
+            found = (header.position, header.epoch, header.spam, header.ham)
+            if found == (snapshot.position, snapshot.epoch, snapshot.spam, snapshot.ham):
+                return snapshot, file
+            log.warning("snapshot %d is passed over: another one has its name here", snapshot.id)
         except StoreError as error:
             log.warning("snapshot %d is passed over: %s", snapshot.id, error)
     return None

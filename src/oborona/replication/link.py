@@ -16,7 +16,7 @@ import msgspec
 from oborona import state_files
 from oborona.errors import StoreError
 
-COMMON: Final = (
+FIRST: Final = (
     state_files.PERSONS,
     state_files.PINS,
     state_files.SIGNATURES,
@@ -24,6 +24,9 @@ COMMON: Final = (
     state_files.PEOPLE,
     state_files.POLICY_VERSIONS,
 )
+"""Stores that each site has in common, also one that was begun before links said which they are."""
+
+COMMON: Final = (*FIRST, state_files.EVENTS, state_files.FEEDBACK)
 """Stores that several machines have in common, in the order in which they are taken over."""
 
 
@@ -35,6 +38,7 @@ class ReplicationLink(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_
     machine: str  # this one's name in it
     mark: str  # of this state folder, which alone has the name
     hosts: tuple[str, ...] = ()  # that the address leads to, socket folders apart
+    stores: tuple[str, ...] = FIRST  # that the site has in common
 
 
 def link_path(state: Path) -> Path:

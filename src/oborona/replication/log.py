@@ -34,6 +34,7 @@ CONNECT_S: Final = 3  # seconds; libpq takes 2 at least
 STATEMENT_S: Final = 10.0  # that PostgreSQL may take for a change
 TURN_S: Final = 30.0  # that a machine may take for one: who stands still then has lost its turn
 AT_ONCE: Final = 200  # changes that are read at once
+AT_ONCE_OCTETS: Final = 16 << 20  # of them, but one larger one
 # a machine that is cut off is known as gone by PostgreSQL within so long: its locks are let go
 _KEEPALIVES: Final = (
     "-c tcp_keepalives_idle=3 -c tcp_keepalives_interval=2 -c tcp_keepalives_count=2"
@@ -332,12 +333,17 @@ class ReplicationLog:
             )
 
     def changes(self, store: str, after: int, limit: int = AT_ONCE) -> list[LoggedChange]:
-        """Return the changes of a store that follow a number, in their order, some at a time."""
+        """Return the changes of a store that follow a number, in their order, some at a time.
+
+        At least one where there is any, else as many as memory is meant for.
+        """
         with self.connected() as db:
             rows = db.execute(
-                "SELECT number, version, token, rows, statements FROM change"
-                " WHERE store = %s AND number > %s ORDER BY number LIMIT %s",
-                (store, after, limit),
+                "SELECT number, version, token, rows, statements FROM"
+                " (SELECT *, sum(length(statements)) OVER (ORDER BY number) - length(statements)"
+                " AS before FROM (SELECT * FROM change WHERE store = %s AND number > %s"
+                " ORDER BY number LIMIT %s) next) measured WHERE before < %s ORDER BY number",
+                (store, after, limit, AT_ONCE_OCTETS),
             ).fetchall()
         return [LoggedChange(*row) for row in rows]
 

@@ -12,12 +12,13 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, TypeAlias
 
 from oborona.errors import StoreError, StoreVersion
 from oborona.replication.link import ReplicationLink, link_path
 from oborona.replication.log import (
     AT_ONCE,
+    AT_ONCE_OCTETS,
     LogForeignError,
     LoggedChange,
     LogUnreachableError,
@@ -27,6 +28,7 @@ from oborona.replication.log_pool import pooled_log
 from oborona.replication.recorded_connection import RecordedConnection
 from oborona.replication.statement import RecordedStatement, decode, encode, is_change
 
+TurnGuard: TypeAlias = Callable[[ReplicationLog], None]
 TOKEN_BYTES: Final = 12
 DOUBT_S: Final = 5.0  # that is waited for the log, to know whether it has a change
 _PAUSE_S: Final = 0.2
@@ -116,9 +118,13 @@ class StoreReplica:
             )
 
     @contextmanager
-    def turn(self, db: sqlite3.Connection) -> Iterator[None]:
+    def turn(self, db: sqlite3.Connection, guard: TurnGuard | None = None) -> Iterator[None]:
         """A transaction of the file that is a change of all machines: all of it, everywhere, or
         nothing.
+
+        Args:
+            db: made by `factory`.
+            guard: raises what keeps this process from writing now; nobody else writes meanwhile.
 
         Raises:
             LogUnreachableError: the log can't be; nothing is written.
@@ -130,6 +136,8 @@ class StoreReplica:
         with pooled_log(self._link) as log:
             try:
                 with log.turn(self._store) as head:
+                    if guard is not None:
+                        guard(log)
                     self._catch_up(db, log, head.number)
                     record = db.begin_record()
                     db.run("BEGIN IMMEDIATE")
@@ -231,7 +239,8 @@ class StoreReplica:
                     raise ReplicaLaggingError(_lagging(self._path, position.number))
                 return
             self._do(db, position.number, changes)
-            if to is None and len(changes) < AT_ONCE:
+            octets = sum(len(change.statements) for change in changes)
+            if to is None and len(changes) < AT_ONCE and octets < AT_ONCE_OCTETS:
                 return
 
     def _do(self, db: RecordedConnection, after: int, changes: Sequence[LoggedChange]) -> None:

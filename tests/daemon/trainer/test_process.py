@@ -22,6 +22,7 @@ from oborona.counters.memory import MemoryCounters
 from oborona.daemon.state import prepare_state
 from oborona.daemon.trainer import journal as known
 from oborona.daemon.trainer.process import EventProcessorRunner
+from oborona.daemon.trainer.turn import TrainerTurn
 from oborona.feedback.events.log import EventLog
 from oborona.feedback.events.model import EventChannel, EventKind, FeedbackEvent
 from oborona.feedback.label_store import LabelStore
@@ -136,7 +137,7 @@ def test_a_campaign_that_five_people_complain_of(state: Path) -> None:
     idents = delivered(state)
     with EventLog(state / state_files.EVENTS) as log:
         log.add([complaint(ident, number) for number, ident in enumerate(idents)], now=time.time())
-    believing = EventProcessorRunner(Settings(), state, "mx.b.example")
+    believing = EventProcessorRunner(Settings(), state, "mx.b.example", TrainerTurn(state))
     try:
         settle(believing)
         assert DECIDED.values == {("complaint", "sieve", "believed"): 5}
@@ -221,7 +222,7 @@ def test_what_an_admin_teaches_is_a_line_of_the_log_too(state: Path, tmp_path: P
     assert (own["what"], own["person"], own["decision"]) == ("pardon", PEOPLE[0], "believed")
     assert any("lift" in entry or "allow" in entry for entry in own["own_list"])
     assert (instead["what"], instead["word_state"]) == ("pardon", "queued")
-    believing = EventProcessorRunner(Settings(), state, "mx.b.example")
+    believing = EventProcessorRunner(Settings(), state, "mx.b.example", TrainerTurn(state))
     try:
         settle(believing)
     finally:
@@ -239,7 +240,9 @@ def test_a_store_that_is_away_is_said_once_and_what_was_said_waits(
     journal, aside = state / "journal.db", state / "aside.db"
     aside.write_bytes(journal.read_bytes())
     journal.write_bytes(b"no journal" * 1000)
-    believing = EventProcessorRunner(Settings(), state, "mx.b.example", monotonic=lambda: clock[0])
+    believing = EventProcessorRunner(
+        Settings(), state, "mx.b.example", TrainerTurn(state), monotonic=lambda: clock[0]
+    )
     try:
         with caplog.at_level(logging.WARNING, "oborona.trainer"):
             for _ in range(3):
@@ -258,7 +261,7 @@ def test_a_store_that_is_away_is_said_once_and_what_was_said_waits(
 
 def test_where_nobody_has_said_anything_there_is_nothing_to_do(state: Path) -> None:
     (state / state_files.EVENTS).unlink()  # as before the first start
-    believing = EventProcessorRunner(Settings(), state, "mx.b.example")
+    believing = EventProcessorRunner(Settings(), state, "mx.b.example", TrainerTurn(state))
     assert not believing.step()
     assert not (state / state_files.EVENTS).exists()
     believing.close()

@@ -56,8 +56,15 @@ def _find_acts(answers: Mapping[str, Answer]) -> Answer:
     }
 
 
-def _numbered(rows: str, time: str, usual: int) -> PageMerge:
-    """Return the merge of a call whose rows have numbers of their own, the newest first."""
+def _numbered(rows: str, time: str, usual: int, *, common: bool = False) -> PageMerge:
+    """Return the merge of a call whose rows have numbers of their own, the newest first.
+
+    Args:
+        rows: field of its answer.
+        time: field of a row.
+        usual: how many rows, where the question does not say.
+        common: machines of one site have them all.
+    """
     return PageMerge(
         rows=rows,
         cursor="before",
@@ -67,6 +74,7 @@ def _numbered(rows: str, time: str, usual: int) -> PageMerge:
         place=_newest(time),
         behind=lambda row: str(row["id"]),
         rest=_rest(rows, "next"),
+        same=(lambda row: (row["id"], row[time])) if common else None,
         fold=_first_of,
     )
 
@@ -123,6 +131,7 @@ MERGES: Final[Mapping[str, PageMerge | SumMerge]] = {
         usual=50,
         place=_loudest,
         behind=None,
+        same=lambda row: (row["summary"]["id"], row["summary"]["first"]),
         rest=lambda answer, left_out: (
             str(left_out + len(answer["campaigns"])) if answer["more"] else ""
         ),
@@ -130,11 +139,11 @@ MERGES: Final[Mapping[str, PageMerge | SumMerge]] = {
     ),
     "charts.read": SumMerge(sum_charts),
     "charts.series": SumMerge(join_series),
-    "events.list": _numbered("events", "time", 20),
+    "events.list": _numbered("events", "time", 20, common=True),
     "incident.list": _numbered("incidents", "opened", 50),
     "messages.find": _messages("hits", 50),
     "messages.mine": _messages("messages", 100),
-    "own.said": _numbered("words", "time", 50),
+    "own.said": _numbered("words", "time", 50, common=True),
     "overview.read": SumMerge(sum_overview),
     "recheck.moves": _numbered("moves", "time", 20),
 }

@@ -38,6 +38,8 @@ class PageMerge(msgspec.Struct, frozen=True, kw_only=True):
         reached: place up to which an answer with more behind it is whole, of its cursor; None =
             that of its last row.
         told: field of the merged answer for the next page's cursor.
+        same: mark of a row that machines of one site have in common: it is shown once; None = each
+            machine's rows are its own.
         fold: the other fields, of all answers by machine, the home desk first; `desk` is in rows.
     """
 
@@ -51,6 +53,7 @@ class PageMerge(msgspec.Struct, frozen=True, kw_only=True):
     rest: Callable[[Answer, int], str]
     reached: Callable[[str], Place] | None = None
     told: str = "next"
+    same: Callable[[Row], Place] | None = None
     fold: Callable[[Mapping[str, Answer]], Answer]
 
     def questions(self, asked: Answer, machines: Sequence[str]) -> dict[str, Answer]:
@@ -83,7 +86,7 @@ class PageMerge(msgspec.Struct, frozen=True, kw_only=True):
         rows = {machine: list(answer.get(self.rows) or ()) for machine, answer in answers.items()}
         left_out = {machine: self._left_out(shown.get(machine)) for machine in answers}
         rests = {machine: self.rest(answers[machine], left_out[machine]) for machine in answers}
-        taken, at = list[Row](), dict.fromkeys(answers, 0)
+        taken, at, marks = list[Row](), dict.fromkeys(answers, 0), set[Place]()
         while len(taken) < most:
             ready = [machine for machine in answers if at[machine] < len(rows[machine])]
             if not ready:
@@ -92,13 +95,30 @@ class PageMerge(msgspec.Struct, frozen=True, kw_only=True):
             row = rows[first][at[first]]
             if self._held_up(row, [one for one in answers if one not in ready], rests):
                 break
-            taken.append({**row, MACHINE: first})
             at[first] += 1
+            if self._is_new(row, marks):
+                taken.append({**row, MACHINE: first})
         for machine in answers:
+            while at[machine] < len(rows[machine]) and self._is_known(
+                rows[machine][at[machine]], marks
+            ):
+                at[machine] += 1
             shown |= self._shown_to(machine, rows[machine], at[machine], left_out, rests)
         more = any(shown.get(machine) != ENDED for machine in answers)
         folded = self.fold(answers)
         return {**folded, self.rows: taken, self.told: write_cursor(shown) if more else ""}
+
+    def _is_known(self, row: Row, marks: set[Place]) -> bool:
+        """Whether another machine's row that is taken is the same."""
+        return self.same is not None and self.same(row) in marks
+
+    def _is_new(self, row: Row, marks: set[Place]) -> bool:
+        """Note a row; return whether it is no other machine's as well."""
+        if self._is_known(row, marks):
+            return False
+        if self.same is not None:
+            marks.add(self.same(row))
+        return True
 
     def _held_up(self, row: Row, done: list[str], rests: Mapping[str, str]) -> bool:
         """Whether a machine whose rows are all taken may have more before this one."""

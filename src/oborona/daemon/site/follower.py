@@ -174,6 +174,7 @@ class ReplicaFollower:
                 db = connect(path, write=True, factory=RecordedConnection)
                 assert isinstance(db, RecordedConnection)
                 db.run("PRAGMA journal_mode = WAL")
+                db.run("PRAGMA synchronous = NORMAL")  # what the power takes is done again
             else:
                 opened = self._kinds[name].open(path)
                 assert isinstance(opened, RecordedConnection)

@@ -23,6 +23,7 @@ import msgspec
 
 from oborona import state_files, store_birth
 from oborona.atomic_file import sync_folder, write_atomically
+from oborona.daemon.site.event_drain import EventDrain
 from oborona.daemon.site.snapshot import ReplicaSnapshot, fetched, last_snapshot, take_snapshot
 from oborona.errors import StoreError, StoreForeign
 from oborona.replication.link import COMMON, ReplicationLink, link_path, read_link
@@ -61,7 +62,12 @@ def begin_site(state: Path, address: str, machine: str, version: str) -> list[st
         log.prepare()
         log.clear()
         link = ReplicationLink(
-            address=address, site=_mark(), machine=machine, mark=_mark(), hosts=hosts
+            address=address,
+            site=_mark(),
+            machine=machine,
+            mark=_mark(),
+            hosts=hosts,
+            stores=COMMON,
         )
         there = [name for name in COMMON if (state / name).exists()]
         for name in COMMON:
@@ -109,9 +115,10 @@ def join_site(state: Path, address: str, machine: str, version: str) -> list[Pat
             machine=machine,
             mark=_known_mark(state) or _mark(),
             hosts=hosts,
+            stores=tuple(name for name in COMMON if name in log.heads()),
         )
         log.add_machine(link.mark, version)
-        aside = [moved for name in COMMON for moved in restore_store(log, state / name, mark)]
+        aside = [moved for name in link.stores for moved in restore_store(log, state / name, mark)]
         # the site's policy takes the place of whatever the folder holds
         (state / state_files.POLICY_APPLIED).unlink(missing_ok=True)
         _write_link(state, link)
@@ -146,6 +153,9 @@ def leave_site(state: Path) -> str:
     link_path(state).unlink()
     (state / state_files.POLICY_APPLIED).unlink(missing_ok=True)
     sync_folder(state)
+    with closing(EventDrain(state)) as drain:  # what waits is this machine's alone now
+        while drain.step():
+            pass
     log = ReplicationLog(link.address, link.machine)
     try:
         log.forget_machine(link.machine, link.mark)

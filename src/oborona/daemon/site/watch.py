@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Mapping
-from contextlib import suppress
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
 from oborona import __version__, state_files
+from oborona.daemon.site.event_drain import EventDrain
 from oborona.daemon.site.follower import ReplicaFollower
 from oborona.errors import StoreError
+from oborona.feedback import schema as label_store
 from oborona.feedback.cases import schema as case_store
+from oborona.feedback.events import schema as event_log
 from oborona.metrics import Gauge
 from oborona.people import schema as people_store
 from oborona.replication.link import read_link
@@ -31,6 +34,8 @@ COMMON_KINDS: Final[Mapping[str, SqliteFileKind]] = {
     state_files.CASES: case_store.SHARED,
     state_files.PEOPLE: people_store.SHARED,
     state_files.POLICY_VERSIONS: policy_version_store.SHARED,
+    state_files.EVENTS: event_log.SHARED,
+    state_files.FEEDBACK: label_store.SHARED,
 }
 """How the common stores are opened, by the names of their files."""
 
@@ -56,6 +61,11 @@ POLICY: Final = Gauge(
     "says why. Of several machines alone.",
     (),
 )
+SPOOLED: Final = Gauge(
+    "oborona_site_events_spooled",
+    "Events that were acknowledged here and wait for the site's log. Of several machines alone.",
+    (),
+)
 
 
 class SiteWatch:
@@ -68,6 +78,7 @@ class SiteWatch:
     def __init__(self, state: Path) -> None:
         self._state = state
         self._follower: ReplicaFollower | None = None
+        self._drain: EventDrain | None = None
         self._trouble = TroubleNotice(
             "the site is not followed; what is known stays in force", "the site is followed again"
         )
@@ -75,6 +86,7 @@ class SiteWatch:
         BEHIND.set_function(self._behind)
         STUCK.set_function(self._stuck)
         POLICY.set_function(self._policy)
+        SPOOLED.set_function(self._spooled)
 
     async def run(self) -> None:
         """Follow until the machine leaves the site."""
@@ -89,9 +101,27 @@ class SiteWatch:
 
     def _follow(self, stop: threading.Event) -> None:
         while not stop.is_set() and (link := read_link(self._state)) is not None:
-            self._follower = ReplicaFollower(self._state, link, COMMON_KINDS, __version__)
-            self._follower.run(stop)
+            kinds = {name: kind for name, kind in COMMON_KINDS.items() if name in link.stores}
+            self._follower = ReplicaFollower(self._state, link, kinds, __version__)
+            with self._draining():
+                self._follower.run(stop)
         self._follower = None
+
+    @contextmanager
+    def _draining(self) -> Iterator[None]:
+        """Hand on what waits, within."""
+        self._drain, over = EventDrain(self._state), threading.Event()
+        thread = threading.Thread(target=self._drain.run, args=(over,), name="event drain")
+        thread.start()
+        try:
+            yield
+        finally:
+            over.set()
+            thread.join()
+            self._drain = None
+
+    def _spooled(self) -> dict[tuple[()], float]:
+        return {} if self._drain is None else {(): self._drain.waiting}
 
     def _away(self) -> dict[tuple[()], float]:
         if self._follower is None:

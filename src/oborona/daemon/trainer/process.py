@@ -19,10 +19,12 @@ from oborona.config import Settings
 from oborona.daemon.trainer.journal import FeedbackJournal
 from oborona.daemon.trainer.lists import PersonalLists
 from oborona.daemon.trainer.proposals import SignatureProposer
+from oborona.daemon.trainer.turn import TrainerTurn
 from oborona.errors import StoreError, StoreVersion
 from oborona.eventlog.person_verdicts import opened_verdicts
 from oborona.feedback.events.log import EventLog
 from oborona.feedback.label_store import LabelStore
+from oborona.feedback.processing.entry_witness import EntryWitness
 from oborona.feedback.processing.event_message import SiteHashing
 from oborona.feedback.processing.event_processor import EventProcessor, EventRetention
 from oborona.message.hashing import Hasher
@@ -57,6 +59,7 @@ class EventProcessorRunner:
         settings: of the site.
         state: the state folder.
         site: our authserv-id.
+        turn: whose turn it is; where it is another machine's, this one says what its journal knows.
         monotonic: seconds that never go back.
 
     Attributes:
@@ -68,15 +71,18 @@ class EventProcessorRunner:
         settings: Settings,
         state: Path,
         site: str,
+        turn: TrainerTurn,
         *,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
         self._settings = settings
         self._state = state
         self._site = site
+        self.turn = turn
         self._monotonic = monotonic
-        self._opened: tuple[ExitStack, EventProcessor, EventLog] | None = None
+        self._opened: tuple[ExitStack, EventProcessor | EntryWitness, EventLog] | None = None
         self._again_at = float("-inf")
+        self._mine = turn.is_mine()  # whose turn the stores were opened for
         self.trouble = ""
         WAITING.set_function(lambda: {(): self.waiting()})
         AGE.set_function(lambda: {(): self.age_s()})
@@ -88,13 +94,17 @@ class EventProcessorRunner:
         Raises:
             StoreVersion: a store was written by a newer Oborona.
         """
+        mine = self.turn.is_mine()
+        if mine is not self._mine:
+            self.close()
+            self._mine, self._again_at = mine, float("-inf")
         if self._monotonic() < self._again_at:
             return False
         try:
             if self._opened is None:
                 if not (self._state / state_files.EVENTS).exists():  # nobody has said anything yet
                     return False
-                self._opened = self._open()
+                self._opened = self._open() if mine else self._open_witness()
             busy = self._opened[1].step()
         except StoreVersion:
             raise
@@ -135,6 +145,13 @@ class EventProcessorRunner:
             opened, self._opened = self._opened, None
             opened[0].close()
 
+    def _open_witness(self) -> tuple[ExitStack, EntryWitness, EventLog]:
+        with ExitStack() as stack:
+            events = stack.enter_context(EventLog(self._state / state_files.EVENTS))
+            journal = FeedbackJournal(self._state, state_files.JOURNAL)
+            stack.callback(journal.close)
+            return stack.pop_all(), EntryWitness(events, journal), events
+
     def _open(self) -> tuple[ExitStack, EventProcessor, EventLog]:
         learning = self._settings.learning
         keys = secret.load(self._state)
@@ -142,6 +159,8 @@ class EventProcessorRunner:
         with ExitStack() as stack:
             events = stack.enter_context(EventLog(self._state / state_files.EVENTS))
             words = stack.enter_context(LabelStore(self._state / state_files.FEEDBACK))
+            self.turn.hold(events)
+            self.turn.hold(words)
             journal, lists = (
                 FeedbackJournal(self._state, state_files.JOURNAL),
                 PersonalLists(self._state),

@@ -16,11 +16,14 @@ from typing import Final
 from oborona import state_files
 from oborona.config import Settings
 from oborona.counters.write_only import WriteOnlyCounters
+from oborona.daemon.trainer.apprentice import follow_trainer
 from oborona.daemon.trainer.process import EventProcessorRunner
+from oborona.daemon.trainer.turn import TrainerTurn
 from oborona.doorbell import LOOK_S, RUNG, FileNotices
 from oborona.errors import StoreError, StoreVersion
 from oborona.feedback.label_counter import LabelCounter
 from oborona.feedback.trainer import Trainer
+from oborona.feedback.weights_rebuild import WeightsRebuild
 from oborona.heartbeat import StopSignal, beat
 from oborona.metrics import REGISTRY, Gauge
 from oborona.stores.counters import open_spooled
@@ -29,6 +32,7 @@ from oborona.telemetry import status
 from oborona.telemetry.log import event
 
 TROUBLE_S: Final = 10.0  # before the next attempt
+SHARED_TROUBLE_S: Final = 2.0  # the same in a site of several machines: another may wait for it
 NAME: Final = "trainer"
 DAY_S: Final = 86_400.0
 UP: Final = Gauge("oborona_trainer_up", "1 while the trainer runs.", ())
@@ -91,7 +95,8 @@ def trainer_main(settings: Settings, state: Path, site: str, ready: Callable[[],
         closings.callback(status.remove_process, state, status.TrainerStatus)
         counters = open_spooled(settings, state, NAME)
         closings.callback(_close, counters)
-        believing = EventProcessorRunner(settings, state, site)
+        turn = closings.enter_context(TrainerTurn(state))
+        believing = EventProcessorRunner(settings, state, site, turn)
         closings.callback(believing.close)
         counting = LabelCounter(counters)
         UP.set(1)
@@ -99,7 +104,28 @@ def trainer_main(settings: Settings, state: Path, site: str, ready: Callable[[],
         trouble = ""
         while not stop.is_set():
             try:
-                with_trainer(settings, state, counting, believing, stop, recovered=bool(trouble))
+                begun = None
+                if not turn.is_mine():
+                    begun = follow_trainer(
+                        settings,
+                        state,
+                        believing,
+                        stop,
+                        lambda: _write(state, _trainer_status(believing, trouble=turn.trouble)),
+                    )
+                if not turn.is_mine():  # told to stop, or lost again
+                    if begun is not None:
+                        begun.lessons.close()
+                    continue
+                with_trainer(
+                    settings,
+                    state,
+                    counting,
+                    believing,
+                    stop,
+                    begun=begun,
+                    recovered=bool(trouble),
+                )
                 trouble = ""
             except StoreVersion:
                 raise
@@ -113,7 +139,7 @@ def trainer_main(settings: Settings, state: Path, site: str, ready: Callable[[],
                     )
                 trouble = str(error)
                 _write(state, _trainer_status(believing, trouble=trouble))
-                stop.wait(TROUBLE_S)
+                stop.wait(SHARED_TROUBLE_S if turn.is_shared else TROUBLE_S)
     return os.EX_OK
 
 
@@ -131,25 +157,35 @@ def with_trainer(
     believing: EventProcessorRunner,
     stop: StopSignal,
     *,
+    begun: WeightsRebuild | None,
     recovered: bool,
 ) -> None:
-    """Learn until told to stop.
+    """Learn until told to stop, or until it is another machine's turn.
 
     Raises:
         StoreError: a store can't be used.
     """
+    turn = believing.turn
+
+    def goes_on() -> None:
+        beat()
+        if turn.is_shared:  # those who wait for it on all machines hear of it in time
+            believing.step()
+
     trainer = Trainer(
         state,
+        begun=begun,
+        hold=turn.hold,
         kept=settings.learning.kept,
         retention_s=settings.learning.retention_days * DAY_S,
-        goes_on=beat,
+        goes_on=goes_on,
     )
     notices = FileNotices()
     try:
         if recovered:
             event(log, logging.WARNING, "learning goes on")
         report_at, counting_trouble, relearned = 0.0, "", False
-        while not stop.is_set():
+        while not stop.is_set() and turn.is_mine():
             notices.drain()  # before the looks: what comes meanwhile is heard after them
             for name in (state_files.EVENTS, state_files.FEEDBACK):
                 notices.add(state / name, RUNG)

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from oborona import state_files
 from oborona.desk.doctor.report import CheckReport, CheckState
 from oborona.desk.doctor.traffic import ago
 from oborona.desk.site import Site
 from oborona.errors import StoreError
+from oborona.feedback.events.spool import FeedbackSpool
 from oborona.replication.link import ReplicationLink, read_link
 from oborona.replication.log import LoggedMachine, known_machines
 
@@ -21,6 +23,7 @@ def machines(context: Site) -> Iterator[CheckReport]:
     link = read_link(context.state)
     if link is None:
         return
+    yield from _spooled(context)
     try:
         found = known_machines(link)
     except StoreError as error:
@@ -36,6 +39,26 @@ def machines(context: Site) -> Iterator[CheckReport]:
     if not wrong:
         yield CheckReport(
             WHAT, CheckState.OK, f"{', '.join(one.name for one in found)}: all have the same"
+        )
+
+
+def _spooled(context: Site) -> Iterator[CheckReport]:
+    """Say how many events wait here for the log."""
+    path = context.state / state_files.EVENTS_SPOOL
+    if not path.exists():
+        return
+    try:
+        with context.as_owner(), FeedbackSpool(path, make=False) as spool:
+            waiting = spool.waiting()
+    except StoreError as error:
+        yield CheckReport(WHAT, CheckState.FAIL, f"events may wait for the site's log: {error}")
+        return
+    if waiting:
+        yield CheckReport(
+            WHAT,
+            CheckState.WARN,
+            f"{waiting:,} events were written down here and wait for the site's log",
+            "they go in by themselves once PostgreSQL answers",
         )
 
 

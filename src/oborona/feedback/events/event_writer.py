@@ -1,5 +1,6 @@
 """Writes the events of many doors together: one transaction, and one wait for the disk, for all
-that came while the last one was written.
+that came while the last one was written.  In a site of several machines they go by
+`event_route`.
 
 `take` returns once the event is on the disk.  A failed write is reported to the caller, who may
 retry; no acknowledged event is lost.  At most `WAITING` events and `WAITING_BYTES` wait; further
@@ -18,6 +19,7 @@ from pathlib import Path
 from typing import Final, NamedTuple, Self
 
 from oborona.errors import StoreBusy, StoreError
+from oborona.feedback.events.event_route import EventRoute
 from oborona.feedback.events.log import EventLog
 from oborona.feedback.events.model import MOST_RAW, EventReceipt, FeedbackEvent
 
@@ -51,6 +53,7 @@ class EventWriter:
         self.refused = 0  # events that could not be written
         self._clock = clock
         self._log: EventLog | None = None
+        self._route: EventRoute | None = None  # of a machine that is not alone
         self._waiting: deque[_WaitingEvent] = deque()
         self._bytes = 0
         self._wake = asyncio.Event()
@@ -117,7 +120,7 @@ class EventWriter:
             while batch := self._batch():
                 events = [waiting.event for waiting in batch]
                 try:
-                    receipts = await loop.run_in_executor(self._thread, self._write, events)
+                    receipts = await self._written(events)
                 except Exception as error:  # noqa: BLE001 - the barrier of this task: without it no door answers again
                     self._refuse(batch, error)
                 else:
@@ -130,6 +133,17 @@ class EventWriter:
             if self._closing:
                 break
         await loop.run_in_executor(self._thread, self._let_go)
+        if self._route is not None:
+            await self._route.close()
+
+    async def _written(self, events: list[FeedbackEvent]) -> list[EventReceipt]:
+        """Write events down, wherever they go."""
+        if EventLog.shared.link(self.path) is None:
+            loop = asyncio.get_running_loop()
+            return await loop.run_in_executor(self._thread, self._write, events)
+        if self._route is None:
+            self._route = EventRoute(self.path.parent, self._clock)
+        return await self._route.write(events, self._thread, self._write)
 
     def _batch(self) -> list[_WaitingEvent]:
         """Return the next events to be written together.

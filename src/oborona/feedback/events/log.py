@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import sqlite3
 import zlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
 import msgspec
@@ -57,12 +57,19 @@ class EventLog(SharedSqliteFile):
 
     shared = SHARED
 
-    def add(self, events: Sequence[FeedbackEvent], *, now: float) -> list[EventReceipt]:
+    def add(
+        self,
+        events: Sequence[FeedbackEvent],
+        *,
+        now: float,
+        heard: Sequence[float] | None = None,
+    ) -> list[EventReceipt]:
         """Write events down, all of them or none; when this returns they survive the power going.
 
         Args:
             events: in the order in which they came.
             now: Unix seconds.
+            heard: the same of each, where they were heard before.
 
         Returns:
             What became of each.
@@ -72,7 +79,7 @@ class EventLog(SharedSqliteFile):
         ]
         receipts = []
         with self.transaction() as db:
-            for event, octets in zip(events, packed, strict=True):
+            for number, (event, octets) in enumerate(zip(events, packed, strict=True)):
                 columns = (
                     event.key
                     and db.execute("SELECT id FROM event WHERE key = ?", (event.key,)).fetchone()
@@ -80,7 +87,7 @@ class EventLog(SharedSqliteFile):
                 if columns:
                     receipts.append(EventReceipt(columns[0], new=False))
                     continue
-                ident = insert(db, event, now)
+                ident = insert(db, event, now if heard is None else heard[number])
                 if octets:
                     db.execute("INSERT INTO raw VALUES (?, ?, ?)", (ident, len(event.raw), octets))
                 receipts.append(EventReceipt(ident, new=True))
@@ -156,11 +163,6 @@ class EventLog(SharedSqliteFile):
         ((name,),) = self.rows("SELECT name FROM origin")
         return bytes(name)
 
-    def version(self) -> int:
-        """Return a number that changes when somebody else has written: 5 µs, for those who wait."""
-        ((number,),) = self.rows("PRAGMA data_version")
-        return int(number)
-
     def get(self, ident: int) -> StoredEvent:
         """Return an event.
 
@@ -213,6 +215,27 @@ class EventLog(SharedSqliteFile):
         return self._stored(
             f"{condition} AND id < ? ORDER BY id DESC LIMIT ?", (*persons, end, most)
         )
+
+    @property
+    def is_common(self) -> bool:
+        """Whether several machines have the log."""
+        return self._replica is not None
+
+    def entries(self, idents: Sequence[int]) -> dict[int, bytes]:
+        """Return what journals of other machines know of the messages of some events, by the
+        event's id.
+        """
+        marks = ", ".join("?" * len(idents))
+        sql = f"SELECT id, message FROM entry WHERE id IN ({marks})"  # noqa: S608 - marks alone
+        return {ident: bytes(octets) for ident, octets in self.rows(sql, tuple(idents))}
+
+    def add_entries(self, entries: Mapping[int, bytes]) -> None:
+        """Write down what this machine's journal knows of the messages of events, by their ids.
+
+        Whoever was first is believed.
+        """
+        with self.transaction() as db:
+            db.executemany("INSERT OR IGNORE INTO entry VALUES (?, ?)", list(entries.items()))
 
     def raw(self, ident: int) -> bytes:
         """Return the message of an event as it was handed in, `MOST_RAW` octets of it.
@@ -308,11 +331,14 @@ class EventLog(SharedSqliteFile):
         if not last or not self.rows("SELECT 1 FROM raw WHERE id <= ? LIMIT 1", last[0]):
             return 0
         with self.transaction() as db:
-            return db.execute(
+            idents = db.execute(
                 "DELETE FROM raw WHERE id IN (SELECT r.id FROM raw r JOIN event e ON e.id = r.id"
-                " WHERE r.id <= ? AND e.heard < ? AND e.decided IS NOT NULL AND e.done >= e.turn ORDER BY r.id LIMIT ?)",
+                " WHERE r.id <= ? AND e.heard < ? AND e.decided IS NOT NULL AND e.done >= e.turn ORDER BY r.id LIMIT ?)"
+                " RETURNING id",
                 (*last[0], before, most),
-            ).rowcount
+            ).fetchall()
+            db.executemany("DELETE FROM entry WHERE id = ?", idents)
+        return len(idents)
 
     def forget(self, before: float, most: int, *, passing: bool) -> int:
         """Forget events that were written down before a time, once all is done about them.
@@ -331,15 +357,21 @@ class EventLog(SharedSqliteFile):
         with self.transaction() as db:
             idents = db.execute(
                 f"DELETE FROM event WHERE id IN (SELECT id FROM event WHERE {over} AND decided IS NOT NULL"  # noqa: S608
-                " AND done >= turn ORDER BY heard LIMIT ?) RETURNING id",
+                " AND done >= turn ORDER BY heard, id LIMIT ?) RETURNING id",
                 (before, most),
             ).fetchall()
             db.executemany("DELETE FROM raw WHERE id = ?", idents)
+            db.executemany("DELETE FROM entry WHERE id = ?", idents)
             db.executemany("DELETE FROM revision WHERE event = ?", idents)
         return len(idents)
 
     def shrink(self, pages: int) -> None:
-        """Give some pages that nothing lies in back to the disk."""
+        """Give some pages that nothing lies in back to the disk.
+
+        In a site of several machines they are used again instead: no page is moved past the log.
+        """
+        if self._replica is not None:
+            return
         with self.told() as db:
             db.execute(f"PRAGMA incremental_vacuum({int(pages)})").fetchall()
 

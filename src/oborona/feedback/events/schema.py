@@ -2,6 +2,8 @@
 
     event            one row for each event that is not yet forgotten, with what was decided of it
     raw              messages as they were handed in, for some days
+    entry            in a site of several machines, what the journal that has an event's message
+                     knows of it, as MessagePack
     revision         earlier decisions of an event that was decided again
     person           what became of a person's complaints and pardons
     person_day       how many complaints and pardons a person had in a day
@@ -28,7 +30,7 @@ MIGRATIONS: Final = (
     (
         # what tells this log from another that begins anew at 1
         "CREATE TABLE origin (name BLOB NOT NULL)",
-        "INSERT INTO origin VALUES (randomblob(16))",
+        "INSERT INTO origin VALUES (:chance)",
         """
         CREATE TABLE event (
             id INTEGER PRIMARY KEY AUTOINCREMENT, -- in the order in which they were written down, and are decided
@@ -151,6 +153,14 @@ MIGRATIONS: Final = (
             settled TEXT NOT NULL DEFAULT '', -- right, wrong: how their record counts it
             PRIMARY KEY (campaign, person, what)
         ) WITHOUT ROWID
+        """,
+    ),
+    (
+        """
+        CREATE TABLE entry (
+            id INTEGER PRIMARY KEY,    -- event.id
+            message BLOB NOT NULL      -- what the journal of some machine knows of its message
+        )
         """,
     ),
 )

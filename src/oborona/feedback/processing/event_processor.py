@@ -36,6 +36,7 @@ from oborona.feedback.events.model import (
 from oborona.feedback.label_store import LabelStore
 from oborona.feedback.processing import campaign_review, campaigns, signature_proposals
 from oborona.feedback.processing.decision_effects import DecisionEffects
+from oborona.feedback.processing.entry_witness import entries_of, packed_entries
 from oborona.feedback.processing.event_decision import decide_event
 from oborona.feedback.processing.event_message import (
     KINDS,
@@ -69,6 +70,8 @@ JOURNAL_S: Final = 5.0
 what a process that was killed has left is taken over by another within a second, or by the next
 start.
 """
+MACHINES_S: Final = 1.0
+"""The same of a read or a deletion, in a site of several machines: the journals of the others."""
 LOOK_S: Final = 1.0  # between looks for campaigns that are to be gone over
 TIDY_S: Final = 60.0
 TIDY_ROWS: Final = 500  # at once: other processes wait some milliseconds
@@ -153,7 +156,7 @@ class EventProcessor:
         Raises:
             StoreError: a store can't be used; what was not done is done by a later call.
         """
-        version = self._events.version()
+        version = self._events.data_version()
         busy = False
         if version != self._seen:
             busy = self._decide()
@@ -202,6 +205,8 @@ class EventProcessor:
                     )
                 db.execute("RELEASE one")
                 decisions.append(decision)
+            if self._events.is_common and entries:  # for who decides when this machine is away
+                self._events.add_entries(packed_entries(entries))
         for event, decision in zip(batch, decisions, strict=True):
             DECIDED.inc(event.what, event.way, decision.word)
         self._resolved = about
@@ -284,7 +289,11 @@ class EventProcessor:
         """Return what the journal knows of the messages of events, by the event's id."""
         idents = {event.id: ident for event in events if (ident := self._ident(event)) is not None}
         journaled = self._journal.get(list(idents.values()))
-        return {event: journaled[ident] for event, ident in idents.items() if ident in journaled}
+        found = {event: journaled[ident] for event, ident in idents.items() if ident in journaled}
+        if self._events.is_common:
+            elsewhere = [event.id for event in events if event.id not in found]
+            found |= entries_of(self._events.entries(elsewhere))
+        return found
 
     def _journaled_events(
         self, events: Sequence[StoredEvent], entries: Mapping[int, JournaledMessage]
@@ -296,14 +305,19 @@ class EventProcessor:
         """
         now = self._clock()
         for place, event in enumerate(events):
-            fresh = (
-                event.what in KINDS
-                and event.ident is not None
-                and 0 <= now - event.heard < JOURNAL_S
-            )
+            fresh = 0 <= now - event.heard < self._patience_s(event)
             if fresh and event.id not in entries:
                 return events[:place]
         return events
+
+    def _patience_s(self, event: StoredEvent) -> float:
+        """Return how long an event waits for its message's entry."""
+        if event.what in KINDS and event.ident is not None:
+            return JOURNAL_S
+        asked = event.ident is not None or (
+            event.way is EventChannel.MAILBOX and event.message_id != ""
+        )
+        return MACHINES_S if asked and self._events.is_common else 0.0
 
     def _about(
         self, events: Sequence[StoredEvent], entries: Mapping[int, JournaledMessage]
