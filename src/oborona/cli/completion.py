@@ -12,6 +12,8 @@ from click.shell_completion import get_completion_class
 from oborona.cli.output import echo
 
 VARIABLE: Final = "_OBORONA_COMPLETE"  # as click finds it for a program of this name
+_AUTOLOADED: Final = ("$zsh_eval_context[-1] == loadautofunc", "$funcstack[1] == _oborona")
+"""How a script knows that zsh runs it for a key press: click's way, and ours."""
 _PLACES: Final = {
     "bash": "oborona completion bash > /etc/bash_completion.d/oborona       (for all; needs the "
     "package bash-completion)\n"
@@ -45,7 +47,7 @@ def completion(shell: str) -> None:
 
 
 def completion_script(shell: str) -> str:
-    """Return the script of a shell, as a package has it: it says nothing when it can't complete.
+    """Return the script of a shell, as a package has it.
 
     Raises:
         click.UsageError: there is none for this shell.
@@ -53,4 +55,6 @@ def completion_script(shell: str) -> str:
     kind = get_completion_class(shell)
     if kind is None:  # the names are click's own
         raise click.UsageError(f"no completion for {shell}")
-    return kind(click.Group(), {}, "oborona", VARIABLE).source().strip()
+    source = kind(click.Group(), {}, "oborona", VARIABLE).source().strip()
+    # click's test holds at the first key press of a session alone, and the second completes nothing
+    return source.replace(*_AUTOLOADED)

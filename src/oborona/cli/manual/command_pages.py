@@ -21,7 +21,7 @@ FILES: Final = {
 }
 ENVIRONMENT: Final = {
     "OBORONA_CONFIG": "The settings file, where --config names none.",
-    "SUDO_USER": "Who is named in the audit log as having done what root does.",
+    "SUDO_USER": "Who did it, for the audit log, where the kernel saw nobody log in.",
 }
 _HELP_OPTION: Final = ("-h, --help", "Show the help of the command and exit.")
 _PAGES_OF_FILES: Final = ("oborona.toml(5)", "oborona-policy(5)")

@@ -15,11 +15,12 @@ from oborona.policy.fact_table import AREAS, NAMES, SCHEMA
 from oborona.policy.file_schema import file_schema
 
 SECTION: Final = 5
-_SETTINGS_EXAMPLE: Final = """\
-[milter]
-listen = "inet:127.0.0.1:8890"
+SETTINGS_EXAMPLE: Final = """\
+[doors.milter]
+listen = "unix:/var/spool/postfix/oborona/milter.sock"
+socket_group = "postfix"
 """
-_POLICY_EXAMPLE: Final = """\
+POLICY_EXAMPLE: Final = """\
 # /etc/oborona/policy.d/90-local.toml
 [[rule]]                       # another score for a rule that ships
 name  = "MASS_TEXT"
@@ -65,7 +66,7 @@ def _settings() -> Iterator[str]:
                 roff.prose(f"Allowed: {entry.allowed}."),
             )
     yield ".SH EXAMPLES"
-    yield from roff.literal(_SETTINGS_EXAMPLE)
+    yield from roff.literal(SETTINGS_EXAMPLE)
     yield from _see_also("oborona(1)", "oborona-policy(5)", "oborona-policy-show(1)")
 
 
@@ -107,7 +108,7 @@ def _policy() -> Iterator[str]:
     for name, meaning in FINDINGS.items():
         yield from roff.tagged(roff.bold(name), roff.prose(meaning))
     yield ".SH EXAMPLES"
-    yield from roff.literal(_POLICY_EXAMPLE)
+    yield from roff.literal(POLICY_EXAMPLE)
     yield from _see_also("oborona-policy(1)", "oborona-policy-check(1)", "oborona.toml(5)")
 
 

@@ -20,6 +20,7 @@ _NAMED: Final = {
     "`": r"\(ga",
     "^": r"\(ha",
     "~": r"\(ti",
+    "|": r"|\:",  # a line may end behind it: there are long choices
 }
 _CODE: Final = re.compile(r"`([^`\n]+)`")
 _LEFT: Final = (".nh", ".ad l")  # names and addresses are neither hyphenated nor stretched
