@@ -44,7 +44,8 @@ def command_pages() -> Iterator[tuple[str, str]]:
 
 def _own_help(command: click.Command) -> str:
     """Return what the program says of itself, without its name, which stands before it."""
-    return (command.help or "").partition(": ")[2]
+    text = (command.help or "").partition(": ")[2]
+    return text[:1].upper() + text[1:]
 
 
 def pages_below(path: tuple[str, ...], described: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
