@@ -4,6 +4,7 @@
 #   /usr/lib/oborona            the program: a venv on /usr/bin/python3, and `formats`, which an older package reads
 #   /usr/bin/oborona            the command
 #   /usr/lib/systemd/system     the units; a machine's own changes are drop-ins
+#   /usr/share/man, …           man pages; completion for bash, zsh and fish where each of them looks
 #   /usr/share/oborona          the settings that there are; the first installation copies them to /etc/oborona
 #   oborona-ocr, …              what a lock has beyond the first, into the same venv
 #
@@ -91,6 +92,7 @@ fill_stage() { # fill_stage STAGE: all but the program itself
     ln -s ../lib/oborona/bin/oborona "$stage/usr/bin/oborona"
     "$stage$library/bin/python" -c 'from oborona.daemon.backup.restore import KNOWN
 for name, number in KNOWN.items(): print(name, number)' >"$stage$library/formats"
+    add_books "$stage$library" "$stage/usr/share" vendor-completions
     find "$stage" -name __pycache__ -type d -prune -exec rm -rf {} +
     ln -sfn ../../../bin/python3 "$stage$library/bin/python3"
     . systemd/steps.sh

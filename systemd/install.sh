@@ -3,6 +3,7 @@
 #
 #   /opt/oborona/venv              the program: a link to the newest of the folders beside it; one before it is kept
 #   /usr/local/bin/oborona         the command
+#   /usr/local/share               man pages, completion
 #   /etc/oborona                   settings and policy of the admin; nothing that is there is changed
 #   /etc/systemd/system            the units; what is yours goes into drop-ins (systemctl edit), for an upgrade replaces them
 #   /usr/lib/{sysusers,tmpfiles}.d the user, and how long the spool keeps what nobody takes
@@ -57,6 +58,8 @@ install_program() {
     rm -rf "$work"
     drop_releases 2
     ln -sfn $home/venv/bin/oborona $command
+    drop_site_books # of commands that there were
+    add_books $home/venv $site_share site-functions
 }
 
 install_user_and_settings() {

@@ -42,6 +42,11 @@ add_wheel() { # add_wheel BUILDER FOLDER WHEEL
         install --progress-bar off --no-compile --no-deps "$3"
 }
 
+# Man pages, and completion for bash, zsh and fish: the program writes them, the same at any time.
+add_books() { # add_books FOLDER SHARE ZSH
+    told "man pages and completion" "$1/bin/python" -m oborona.cli.manual "$2" "$3"
+}
+
 # Tests of libraries, headers, and what turns Fortran into modules: 25 of 219 MB; symbols for debuggers: 45.
 drop_needless() { # drop_needless FOLDER
     local packages

@@ -111,6 +111,7 @@ drop_state() {
 home=/opt/oborona
 site_units=/etc/systemd/system
 site_command=/usr/local/bin/oborona
+site_share=/usr/local/share
 
 drop_site_units() {
     # shellcheck disable=SC2086
@@ -127,8 +128,14 @@ drop_releases() { # all but the newest $1; whatever else lies beside them, such 
     find $home -mindepth 1 -maxdepth 1 -type d -regextype posix-extended -regex '.*/[0-9]{8}-[0-9]{6}' | sort | head -n "-$1" | xargs -r rm -rf
 }
 
+drop_site_books() {
+    rm -f $site_share/man/man1/oborona.1.gz $site_share/man/man1/oborona-*.1.gz $site_share/man/man5/oborona{.toml,-policy}.5.gz \
+        $site_share/bash-completion/completions/oborona $site_share/zsh/site-functions/_oborona $site_share/fish/vendor_completions.d/oborona.fish
+}
+
 drop_site_program() {
     rm -f $site_command
+    drop_site_books
     [ -d $home ] || return 0
     drop_releases 0
     rm -rf $home/venv $home/venv.new

@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from oborona.cli.manual.__main__ import files
+
 ROOT = Path(__file__).resolve().parents[2]
 OURS = "smtpd_milters = { inet:127.0.0.1:8890, default_action=tempfail }"
 
@@ -87,3 +89,16 @@ def test_all_units_are_known_to_the_steps(tmp_path: Path) -> None:
     """What is not named there would be left behind, and not be in the package."""
     units = {path.name for path in (ROOT / "systemd").iterdir() if path.suffix in {".service", ".path", ".target", ".timer"}}  # fmt: skip
     assert set(step(tmp_path, 'echo "$parts"').stdout.split()) == units
+
+
+def test_man_pages_and_completion_go_and_no_others(tmp_path: Path) -> None:
+    share = tmp_path / "share"
+    for place, _raw in files("site-functions"):
+        (share / place).parent.mkdir(parents=True, exist_ok=True)
+        (share / place).touch()
+    others = [share / "man/man1/oboronal.1.gz", share / "zsh/site-functions/_other"]
+    for path in others:
+        path.touch()
+    done = step(tmp_path, f"site_share={share}; drop_site_books; drop_site_books")
+    assert done.returncode == 0, done.stderr
+    assert sorted(path for path in share.rglob("*") if path.is_file()) == sorted(others)

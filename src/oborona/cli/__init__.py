@@ -1,11 +1,6 @@
 """The command line: `oborona COMMAND`.
 
-Exit status: 0 done; 1 a check of the command found something, or nothing was found; 2 wrong usage;
-from sysexits.h: 65 what was given can't be used, 66 a file can't be read, 70 a fault of ours, 71 a
-socket can't be had, 74 a store can't be used or the output not written, 75 nobody answers, try
-again, 77 this user may not do it, 78 what an admin must mend before another start can do better:
-settings or policy are wrong, another process holds the store, a newer Oborona wrote it, or it was
-begun with another secret.
+What its exit status tells stands in `exit_status.MEANINGS`.
 """
 
 from __future__ import annotations
@@ -21,6 +16,7 @@ import click
 from oborona import __version__
 from oborona.cli.act_context import with_act_rows
 from oborona.cli.command_index import lazy_command, load_index
+from oborona.cli.completed_values import complete_setting
 from oborona.cli.exit_status import line_of, status_of
 from oborona.cli.output import OutputError
 from oborona.errors import ConfigError, OboronaError
@@ -161,6 +157,7 @@ def _state_of(ctx: click.Context) -> Path | None:
     "assignments",
     multiple=True,
     metavar="SECTION.KEY=VALUE",
+    shell_complete=complete_setting,
     help="One setting; may be repeated.",
 )
 @click.pass_context

@@ -17,6 +17,7 @@ from typing import Any, Final
 import click
 
 from oborona.cli.act_context import with_act_rows
+from oborona.cli.completed_values import complete_value
 
 FILE: Final = Path(__file__).with_name("commands.json")
 _HELP: Final = frozenset({"-h", "--help"})
@@ -37,6 +38,7 @@ class _LazyOption(click.Option):
             multiple=description["multiple"],
             hidden=description["line"] is None,
             type=None if flag else _kind(description),
+            shell_complete=complete_value,
             **flag,
         )
         self._line = description["line"]
@@ -54,6 +56,7 @@ class _LazyArgument(click.Argument):
             nargs=description["nargs"],
             required=False,
             type=_kind(description),
+            shell_complete=complete_value,
         )
         self._usage = description["usage"]
 

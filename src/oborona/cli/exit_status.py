@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import pwd
 from pathlib import Path
+from types import MappingProxyType
 from typing import Final
 
 from oborona.cli.mailboxes import UnreadableMail
@@ -36,6 +37,24 @@ _STATUS: Final = (
     (StoreError, os.EX_IOERR),
     (OboronaError, os.EX_DATAERR),
 )
+MEANINGS: Final = MappingProxyType(
+    {
+        os.EX_OK: "done",
+        1: "a check of the command found something, or nothing was found",
+        2: "wrong usage",
+        os.EX_DATAERR: "what was given can't be used",
+        os.EX_NOINPUT: "a file can't be read",
+        os.EX_SOFTWARE: "a fault of ours",
+        os.EX_OSERR: "a socket can't be had",
+        os.EX_IOERR: "a store can't be used, or the output not written",
+        os.EX_TEMPFAIL: "nobody answers; try again",
+        os.EX_NOPERM: "this user may not do it",
+        os.EX_CONFIG: "what an admin must mend before another start can do better: settings or policy "
+        "are wrong, another process holds the store, a newer Oborona wrote it, or it was begun with "
+        "another secret",
+    }
+)
+"""Exit status → what it tells; those above 2 are of sysexits.h."""
 DEEP: Final = 10  # errors behind an error
 
 
