@@ -131,12 +131,12 @@ def test_a_log_that_does_not_answer_is_not_waited_for(
     site: tuple[Path, Path], postgresql: Postgresql, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What it does in the end is seen to be the same event."""
-    monkeypatch.setattr(event_route, "LOG_S", 0.2)
     first, _ = site
 
     async def taken() -> list[EventReceipt]:
         async with EventWriter(first / state_files.EVENTS) as taking:
             receipts = [await taking.take(trapped(1))]
+            monkeypatch.setattr(event_route, "LOG_S", 0.2)  # of a log that answered until now
             line.held = True
             began = time.monotonic()
             receipts += [await taking.take(trapped(2)), await taking.take(trapped(3))]
