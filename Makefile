@@ -1,6 +1,6 @@
 # The two commands: `make run` and `make test`.  `make` alone lists all.
 .DEFAULT_GOAL := help
-.PHONY: help setup run deb dist feed attach detach demo quality test cover check lint types fmt lock docs docs-pictures site bench fuzz abuse
+.PHONY: help setup run deb dist feed container ansible attach detach demo quality test cover check lint types fmt lock docs docs-pictures site bench fuzz abuse
 BIN := .venv/bin
 VAR ?= var
 # A port of loopback is reached by every Postfix, in a chroot or not, and needs no permissions.
@@ -126,6 +126,14 @@ deb:             ## packages for the Debian that this runs on, from the locks, i
 
 dist:            ## source and wheel, into dist/; the wheel is tried in an empty venv, without a network
 	@./setup dist
+
+container:       ## images of package/container by podman, and mail through compose.yaml (docs/containers.md); as root, takes minutes
+	@./setup test
+	$(BIN)/python -m tests.boot.containers
+
+ansible:         ## the role of package/ansible on booted machines (docs/operate/ansible.md); as root, takes minutes
+	@./setup test
+	$(BIN)/python -m tests.boot.ansible
 
 lock:            ## resolve again what the locks hold (needs uv)
 	uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-header \

@@ -241,7 +241,8 @@ def look(
     number = sum(map(len, took.values()))
     spent = [seconds(pid) - at for pid, at in zip(pids, before, strict=True)]
     for kind, all_of in sorted(took.items()):
-        cuts = statistics.quantiles([ms for ms, _ in all_of], n=100)
+        times = [ms for ms, _ in all_of]
+        cuts = statistics.quantiles(times * 2 if len(times) == 1 else times, n=100)
         sizes = [size for _, size in all_of]
         print_line(
             page=kind,

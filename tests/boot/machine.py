@@ -175,6 +175,11 @@ class Machine:
         )
         assert state == "running", self.ask("systemctl --failed --no-pager || true")
 
+    @property
+    def leader(self) -> int:
+        """Its process 1, as this machine counts; 0 where it does not run."""
+        return self._leader
+
     def stop(self) -> None:
         """Shut it down in order."""
         assert self._nspawn is not None
