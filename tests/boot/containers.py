@@ -75,7 +75,8 @@ def main() -> None:
     ]
     if missing or os.geteuid() != 0:
         sys.exit(
-            f"needs root, and Debian's packages {', '.join(missing) or 'podman podman-compose runc'}"
+            f"needs root, and {', '.join(missing) or 'podman, podman-compose 1.1, runc'} "
+            "(podman-compose from pip: Debian 12's can't read the file)"
         )
     with tempfile.TemporaryDirectory(prefix="oborona-containers-", dir="/var/tmp") as folder:
         _settle(Path(folder))
