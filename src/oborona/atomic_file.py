@@ -8,6 +8,7 @@ from __future__ import annotations
 import ctypes
 import errno
 import os
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -31,7 +32,8 @@ def atomic_writer(path: Path) -> Iterator[BinaryIO]:
     Raises:
         StoreError: it can't be written; what was there stays.
     """
-    fresh = path.with_name(f".{path.name}.{os.getpid()}")
+    # a thread's own: the number of a process is that of its first thread
+    fresh = path.with_name(f".{path.name}.{threading.get_native_id()}")
     try:
         try:
             with fresh.open("wb") as file:

@@ -10,6 +10,7 @@ import shutil
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
+from typing import TextIO
 
 import pytest
 
@@ -28,17 +29,27 @@ def installed() -> Iterator[Path]:
     run = os.environ.get("PYTEST_XDIST_TESTRUNUID") or str(os.getpid())
     folder = Path(f"/var/tmp/oborona-installed-{run}")
     with folder.with_suffix(".lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
         try:
-            if not folder.exists():
-                _install(folder)
-            fcntl.flock(lock, fcntl.LOCK_SH)
+            _share(folder, lock)
             yield folder
         finally:
             with suppress(BlockingIOError):  # others need it
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 shutil.rmtree(folder, ignore_errors=True)
                 Path(lock.name).unlink(missing_ok=True)
+
+
+def _share(folder: Path, lock: TextIO) -> None:
+    """Return once the disk is there, and this process is one of those that need it."""
+    fcntl.flock(lock, fcntl.LOCK_SH)
+    while not folder.exists():
+        # nobody has it for long who finds no disk: each lets go to be the one that makes it
+        fcntl.flock(lock, fcntl.LOCK_UN)
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not folder.exists():
+            _install(folder)
+        # letting others share it may let one have the lock alone for an instant, and remove it
+        fcntl.flock(lock, fcntl.LOCK_SH)
 
 
 def _install(folder: Path) -> None:

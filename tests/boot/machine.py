@@ -100,7 +100,8 @@ class Machine:
             upper, work = self.folder / "upper", self.folder / "work"
             for folder in (upper, work, self.root):
                 folder.mkdir()
-            layers = f"lowerdir={self._source},upperdir={upper},workdir={work}"
+            # as on a disk of one layer, a folder can be renamed
+            layers = f"lowerdir={self._source},upperdir={upper},workdir={work},redirect_dir=on"
             command = ["mount", "-t", "overlay", "overlay", "-o", layers, os.fspath(self.root)]
             if subprocess.run(command, capture_output=True, check=False).returncode == 0:
                 return

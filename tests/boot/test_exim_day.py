@@ -124,6 +124,8 @@ def test_the_doctor_sees_exim_and_misses_no_postfix(machine: Machine) -> None:
 def test_what_is_held_is_shown_and_goes_where_it_was_decided(machine: Machine) -> None:
     ham = send(machine, ANN, "lunch")
     first, second = (send(machine, ANN, "auction") for _ in range(2))
+    # what Exim tells its postmaster of frozen mail has gone
+    eventually(machine, "test $(exim4 -bpc) = 3")
     assert queue(machine) == {ham: False, first: True, second: True}
     shown = machine.run("oborona outgoing held --json")
     told = {one["queue_id"]: one for one in map(json.loads, shown.splitlines())}

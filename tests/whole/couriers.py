@@ -131,6 +131,11 @@ class _Sink:
             self._there.notify()
         return "250 2.0.0 taken"
 
+    def forget(self) -> None:
+        """Be as if nothing had come."""
+        with self._there:
+            self._messages.clear()
+
     def take(self) -> bytes:
         """Return the message that came, which is the only one."""
         with self._there:
@@ -373,6 +378,7 @@ def _proxy(house: House, *, lmtp: bool) -> Iterator[Bring]:
     with next_hop(house.next_hop, lmtp=lmtp) as sink:
 
         def bring(raw: bytes) -> Heard:
+            sink.forget()  # what strangers got through
             kind = smtplib.LMTP if lmtp else smtplib.SMTP
             with kind(*house.proxy, local_hostname=HELO) as smtp:
                 assert smtp.sock is not None

@@ -235,18 +235,18 @@ def test_what_strangers_write(site: Site, before: tuple[int, int], door: str) ->
 def test_who_comes_in_crowds_and_says_nothing_or_little(
     site: Site, before: tuple[int, int]
 ) -> None:
-    crowd = {door: [site.dial(door) for _ in range(SILENT)] for door in SAID}
-    answers(site)
-    for place in range(SLOW_BYTES):
-        for door, said in SAID.items():
-            for one in crowd[door][: SILENT // 2]:
-                with suppress(OSError):  # who has said enough to be shown out
-                    one.sendall(said[place : place + 1])
-        if place % 10 == 0:
-            answers(site)
-    for some in crowd.values():
-        for one in some:
-            one.close()
+    with ExitStack() as held:
+        crowd = {
+            door: [held.enter_context(site.dial(door)) for _ in range(SILENT)] for door in SAID
+        }
+        answers(site)
+        for place in range(SLOW_BYTES):
+            for door, said in SAID.items():
+                for one in crowd[door][: SILENT // 2]:
+                    with suppress(OSError):  # who has said enough to be shown out
+                        one.sendall(said[place : place + 1])
+            if place % 10 == 0:
+                answers(site)
     eventually(lambda: site.descriptors() <= before[0], 30.0)
     quiet(site)
 
