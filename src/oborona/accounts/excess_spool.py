@@ -146,7 +146,9 @@ def lines_behind(
             inode = os.fstat(file.fileno()).st_ino
             place = places.setdefault(inode, judged(name))
             file.seek(place)
-            while (line := file.readline(LINE_OCTETS + 1)) and line.endswith(b"\n"):
+            while line := file.readline(LINE_OCTETS + 1):
+                if not line.endswith(b"\n") and len(line) <= LINE_OCTETS:
+                    break  # it is being written
                 places[inode] = place = place + len(line)
                 if text := line.strip():
                     yield text
