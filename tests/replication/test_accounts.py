@@ -20,6 +20,7 @@ from oborona import state_files
 from oborona.accounts.account import AccountRecord, AccountState
 from oborona.accounts.followed_accounts import FollowedAccounts
 from oborona.accounts.incidents.incident import ActionKind, ActionState
+from oborona.accounts.incidents.store import IncidentStore
 from oborona.accounts.queue_holds import QueueHold
 from oborona.accounts.store.accounts import AccountStore
 from oborona.accounts.store.answers import GivenAnswer, RepeatKey, answer_once
