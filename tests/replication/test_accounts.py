@@ -382,6 +382,26 @@ def test_a_site_that_was_begun_before_has_accounts_on_each_machine(
         assert not turn.is_shared
 
 
+def test_a_machine_that_joined_with_an_older_oborona_has_the_site_s_accounts_once_it_joins_again(
+    machines: tuple[AccountMachine, AccountMachine], postgresql: Postgresql
+) -> None:
+    first, second = machines
+    link = read_link(second.state)
+    assert link is not None
+    older = msgspec.structs.replace(link, stores=FIRST)
+    link_path(second.state).write_bytes(msgspec.json.encode(older))
+    second.path.unlink()
+    second.order(DeedKind.BAN, "eve")  # by an older one, which knows nothing of it
+    first.order(DeedKind.BAN)
+    assert (second.refuses(), second.refuses("eve")) == (None, BANNED)
+    join_site(second.state, postgresql.address, "mx2", "1")
+    second.follow()
+    assert (second.refuses(), second.refuses("eve")) == (BANNED, None)
+    second.order(DeedKind.UNBAN)
+    first.follow()
+    assert first.refuses() is None
+
+
 def test_a_machine_that_joins_sets_its_accounts_aside_and_nobody_else_reads_what_it_gets(
     tmp_path: Path, postgresql: Postgresql
 ) -> None:

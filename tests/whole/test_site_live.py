@@ -201,6 +201,8 @@ def test_while_the_log_is_away_each_machine_bans_for_itself_and_one_incident_is_
         ExcessSpool(first.state / "excesses").take(excess)  # as a worker does
         eventually(lambda: refuses(first, BAD))
         assert takes(second, BAD)
+        states = [json.loads(said(one, "account", "show", BAD, "--json")) for one in machines]
+        assert [one["state"] for one in states] == ["banned", "open"]
         ExcessSpool(second.state / "excesses").take(excess)
         eventually(lambda: refuses(second, BAD))
         assert "1 account is stopped on this machine alone" in first.run("doctor").stdout

@@ -15,7 +15,7 @@ from typing import Final
 import msgspec
 
 from oborona import state_files
-from oborona.accounts.account import AccountBlock, AccountState
+from oborona.accounts.account import Account, AccountBlock, AccountState
 from oborona.atomic_file import atomic_writer, sync_folder
 from oborona.doorbell import ring
 
@@ -92,13 +92,25 @@ def with_waiting(
     """
     if not waiting:
         return blocks
-    found = dict(blocks)
-    for login, block in waiting.items():
-        known = blocks.get(login)
-        if (
-            known is None
-            or not known.in_force(now)
-            or (known.state, block.state) == (AccountState.LIMITED, AccountState.BANNED)
-        ):
-            found[login] = block
-    return found
+    return blocks | {
+        login: block
+        for login, block in waiting.items()
+        if _is_harder(block, blocks.get(login), now)
+    }
+
+
+def as_stopped(account: Account, waiting: Mapping[str, AccountBlock], now: float) -> Account:
+    """Return an account as this machine treats it: with a block that waits, where it is harder."""
+    for login in account.logins:
+        block = waiting.get(login)
+        if block is not None and _is_harder(block, account.block, now):
+            return msgspec.structs.replace(account, block=block)
+    return account
+
+
+def _is_harder(block: AccountBlock, known: AccountBlock | None, now: float) -> bool:
+    return (
+        known is None
+        or not known.in_force(now)
+        or (known.state, block.state) == (AccountState.LIMITED, AccountState.BANNED)
+    )
