@@ -29,7 +29,8 @@ class ExcessRun:
 
     def has(self, excess: Excess) -> bool:
         """Whether an excess of the same account, limit and metric belongs to it."""
-        return abs(excess.at - self.first.at) <= WINDOWS_S[self.first.window]
+        same = excess.window == self.first.window
+        return same and abs(excess.at - self.first.at) <= WINDOWS_S[excess.window]
 
     def add(self, excess: Excess) -> None:
         """Take one in."""
@@ -60,7 +61,7 @@ class ExcessRuns:
 
     def add(self, excess: Excess) -> None:
         """Take one more."""
-        key = excess.account.lower(), excess.limit, excess.metric, excess.window
+        key = excess.account.lower(), excess.limit, excess.metric
         run = self._latest.get(key)
         if run is not None and run.has(excess):
             run.add(excess)
