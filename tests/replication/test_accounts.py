@@ -6,6 +6,8 @@ from __future__ import annotations
 
 import asyncio
 import stat
+import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -427,3 +429,12 @@ def test_a_site_that_has_no_accounts_yet_gets_them_from_whoever_is_first(
     assert [one.account for one in first.incidents()] == ["joe"]
     assert equal(first, second)
     assert stat.S_IMODE(first.path.stat().st_mode) == 0o600
+
+
+def test_a_keeper_of_one_alone_loads_nothing_of_it() -> None:
+    code = (
+        "import sys, oborona.daemon.keeper.run, oborona.daemon.keeper.excess_judge\n"
+        "import oborona.daemon.keeper.account_actions, oborona.daemon.site.turn\n"
+        "assert not {'psycopg', 'oborona.replication.replica'} & set(sys.modules)"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
