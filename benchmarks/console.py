@@ -22,9 +22,11 @@ is in its lines, in milliseconds.
 from __future__ import annotations
 
 import argparse
+import gzip
 import http.client
 import os
 import random
+import re
 import signal
 import socket
 import sqlite3
@@ -261,7 +263,10 @@ def get(port: str, token: str, path: str) -> int:
         connection.request("GET", path, headers=headers)
         answer = connection.getresponse()
         body = answer.read()
-        assert answer.status == 200, (path, answer.status, body[:500])
+        if answer.status != 200:
+            page = gzip.decompress(body) if answer.getheader("Content-Encoding") else body
+            said = " ".join(re.sub(r"<[^>]+>", " ", page.decode()).split())
+            raise AssertionError(f"{path}: {answer.status}, {said[:500]}")
         return len(body)
 
 

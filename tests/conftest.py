@@ -16,6 +16,7 @@ import pytest
 from hypothesis import settings
 
 from oborona.metrics import REGISTRY
+from tests.order import spread
 from tests.peers.dns import Zones
 
 # Some hundreds of programs are started here: where the environment says so, each would compile all
@@ -30,6 +31,11 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 # how long an example takes is the machine's affair
 settings.register_profile("house", deadline=None)
 settings.load_profile("house")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Have the long tests begin early, on all processes."""
+    items[:] = spread(items)
 
 
 @pytest.fixture(autouse=True)

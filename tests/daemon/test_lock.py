@@ -85,7 +85,7 @@ def test_a_holder_that_ends_right_now_is_waited_for(tmp_path: Path) -> None:
     ) as process:
         assert process.stdout
         process.stdout.readline()
-        with hold(path, "next") as lock:
+        with hold(path, "next", patience_s=30.0) as lock:
             assert lock.path == path
 
 

@@ -14,6 +14,7 @@ from re import _constants, _parser  # type: ignore[attr-defined]  # the module's
 from typing import Any
 
 import oborona
+from tests.peers.spark import install_spark
 
 SIMPLE = {
     _constants.LITERAL, _constants.NOT_LITERAL, _constants.ANY, _constants.IN,
@@ -58,6 +59,7 @@ def wrong(pattern: re.Pattern[Any]) -> bool:
 
 
 def test_what_is_repeated_possessively_is_atomic() -> None:
+    install_spark()  # which one module imports
     found = list(patterns())
     assert len(found) > 150
     assert [name for name, pattern in found if wrong(pattern)] == []
