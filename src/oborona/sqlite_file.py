@@ -338,6 +338,11 @@ class SharedSqliteFile:
         self._file = OpenFileCheck(self.path)
         self._replica = self.shared.replica(self.path)
 
+    @property
+    def machine(self) -> str:
+        """Name of this machine among those that have the file; empty = it is this one's alone."""
+        return "" if self._replica is None else self._replica.machine
+
     def __enter__(self) -> Self:
         return self
 
@@ -377,6 +382,23 @@ class SharedSqliteFile:
                 if self._db.in_transaction:
                     self._db.execute("ROLLBACK")
                 raise
+
+    @contextmanager
+    def tried(self) -> Iterator[None]:
+        """All that is written within is seen within, and taken back at the end; the log of a site
+        is not asked.
+        """
+        with self.told():
+            if self._replica is not None:
+                with self._replica.trial(self._db):
+                    yield
+                return
+            self._db.execute("BEGIN IMMEDIATE")
+            try:
+                yield
+            finally:
+                if self._db.in_transaction:
+                    self._db.execute("ROLLBACK")
 
     @contextmanager
     def _part(self) -> Iterator[None]:

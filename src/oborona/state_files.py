@@ -50,12 +50,18 @@ MOVES: Final = "recheck.db"
 
 ACCOUNTS: Final = "accounts.db"
 """Accounts, what they may do, ratings and incidents: commands, the keeper, and workers by HTTP."""
+ACCOUNTS_WAITING: Final = "accounts.waiting"
+"""Accounts that are stopped on this machine alone while the site's log is away: the keeper."""
 EXCESSES: Final = "excesses"
 """Folder of excesses that the inspector has not judged yet: the workers and the keeper."""
 COMPLAINTS_HEARD: Final = "complaints.heard"
 """Up to which label limits on complaints were tried: the keeper."""
 QUEUE_DUE: Final = "queue.due"
 """Mark that somebody is to look to the mail server's queue: the keeper; who does it takes it."""
+QUEUE_HOLDS: Final = "queue-holds.db"
+"""Messages that are held in the mail server's queue because their account is banned: who looks to
+it.
+"""
 HOOK_DUE: Final = "hook.due"
 """Mark that the hook's command is to be run: the keeper; who runs it takes it."""
 QUEUE_HELD: Final = "queue.held"

@@ -129,9 +129,15 @@ def test_no_row_is_lost_none_comes_twice_and_all_in_order(kind: str, data: st.Da
         assert own == sorted(own, reverse=True)
 
 
+@pytest.mark.parametrize(
+    ("call", "field", "time"),
+    [("events.list", "events", "time"), ("incident.list", "incidents", "opened")],
+)
 @given(rows=st.sets(st.integers(1, 50), max_size=20), most=st.integers(1, 7))
-def test_what_machines_of_one_site_have_in_common_is_shown_once(rows: set[int], most: int) -> None:
-    merge, shown, cursor = MERGES["events.list"], list[int](), ""
+def test_what_machines_of_one_site_have_in_common_is_shown_once(
+    call: str, field: str, time: str, rows: set[int], most: int
+) -> None:
+    merge, shown, cursor = MERGES[call], list[int](), ""
     assert isinstance(merge, PageMerge)
     left = sorted(rows, reverse=True)
     for _ in range(60):
@@ -139,9 +145,10 @@ def test_what_machines_of_one_site_have_in_common_is_shown_once(rows: set[int], 
         answers = {}
         for name, question in merge.questions(asked, NAMES).items():
             found = moves(left, {**question, "before": question.get("before") or None}, 0)
-            answers[name] = {"events": found["moves"], "next": found["next"]}
+            told = [{"id": row["id"], time: row["time"]} for row in found["moves"]]
+            answers[name] = {field: told, "next": found["next"]}
         merged = merge.merge(asked, answers)
-        shown += [row["id"] for row in merged["events"]]
+        shown += [row["id"] for row in merged[field]]
         cursor = merged["next"]
         if not cursor:
             break

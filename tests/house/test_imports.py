@@ -142,7 +142,7 @@ INSIDE = {  # what a folder of a room may import of the room, beside itself
         "reader": {SEAM, "confinement"},
         "publisher": {SEAM},
         "intake": {SEAM},
-        "trainer": set[str](),
+        "trainer": {"site"},
         "final_trainer": {"confinement"},
         "keeper": {"alarm", "publisher", "site"},
         "exporter": {"keeper"},

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import inspect
 import sqlite3
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from pathlib import Path
+from types import ModuleType
 
 from oborona import secret, state_files
+from oborona.daemon.site.common_kinds import COMMON_KINDS
 from oborona.daemon.site.follower import ReplicaFollower
 from oborona.daemon.site.membership import begin_site, join_site
-from oborona.daemon.site.watch import COMMON_KINDS
 from oborona.replication.link import read_link
+from oborona.replication.log import ReplicationLog
 from oborona.sqlite_file import SqliteFileKind
 from oborona.stores.persons.store import PersonStore
 
@@ -41,6 +44,36 @@ def two_machines(root: Path, address: str) -> tuple[Path, Path]:
     """Make a site of two machines; return their state folders."""
     first, second = site_of(root, address, 2)
     return first, second
+
+
+def site_beside(first: Path, address: str) -> Path:
+    """Make a folder the first machine of a site; return the state folder of the second."""
+    (first / state_files.SECRET).write_bytes(SECRET)
+    secret.make(first)
+    second = new_state(first / "second")
+    begin_site(first, address, "mx1", "1")
+    join_site(second, address, "mx2", "1")
+    return second
+
+
+def follow_once(state: Path) -> None:
+    """Have a machine do what the log has."""
+    link = read_link(state)
+    assert link is not None
+    follower = ReplicaFollower(state, link, COMMON_KINDS, "1")
+    with closing(ReplicationLog(link.address, link.machine)) as log:
+        follower.look(log)
+    follower.close()
+    assert not any(one.trouble.now for one in follower.stores.values())
+
+
+def suite_with(suite: ModuleType, fixture: str) -> dict[str, Callable[..., object]]:
+    """Return the tests of a module that have a fixture, by their names."""
+    return {
+        name: test
+        for name, test in vars(suite).items()
+        if name.startswith("test_") and fixture in inspect.signature(test).parameters
+    }
 
 
 def dump(state: Path, name: str = state_files.PERSONS) -> list[str]:

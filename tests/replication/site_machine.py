@@ -16,9 +16,9 @@ from pathlib import Path
 
 from oborona import state_files
 from oborona.config import Settings
+from oborona.daemon.site.common_kinds import COMMON_KINDS
 from oborona.daemon.site.event_drain import EventDrain
 from oborona.daemon.site.follower import ReplicaFollower
-from oborona.daemon.site.watch import COMMON_KINDS
 from oborona.daemon.trainer.trainer import trainer_main
 from oborona.errors import StoreError
 from oborona.feedback.events.event_writer import EventWriter

@@ -6,7 +6,15 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2] / "src/oborona"
-FOLDERS = ("stores/persons", "stores/pins", "stores/signatures", "people", "feedback")
+FOLDERS = (
+    "stores/persons",
+    "stores/pins",
+    "stores/signatures",
+    "people",
+    "feedback",
+    "accounts/store",
+    "accounts/incidents",
+)
 ASKS = re.compile(
     r"(?<!\.)\b(random|randomblob|unixepoch|julianday|strftime|datetime)\s*\(\s*('|\)|\d)|'now'"
     r"|\bCURRENT_(TIME|DATE|TIMESTAMP)\b|(?<![.\w])(total_)?changes\(\)|last_insert_rowid\(\)",

@@ -17,6 +17,7 @@ import msgspec
 import pytest
 
 from oborona import state_files
+from oborona.daemon.site.common_kinds import COMMON_KINDS
 from oborona.daemon.site.follower import ReplicaFollower
 from oborona.daemon.site.membership import (
     MembershipError,
@@ -26,7 +27,6 @@ from oborona.daemon.site.membership import (
     leave_site,
 )
 from oborona.daemon.site.snapshot import take_snapshot
-from oborona.daemon.site.watch import COMMON_KINDS
 from oborona.errors import StoreError, StoreForeign, StoreVersion
 from oborona.replication.link import link_path, read_link
 from oborona.replication.log import LogForeignError, LogUnreachableError, ReplicationLog

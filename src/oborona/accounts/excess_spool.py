@@ -118,6 +118,42 @@ def waits(folder: Path) -> bool:
     return bool(_names(folder))
 
 
+def set_apart(folder: Path) -> bool:
+    """Tell whether a file is set apart that was not judged to its end."""
+    return any(name.endswith(TAKEN) for name in _names(folder))
+
+
+def lines_behind(
+    folder: Path, places: dict[int, int], judged: Callable[[str], int]
+) -> Iterator[bytes]:
+    """Yield the lines of all files that were not read yet; the files stay as they are.
+
+    Args:
+        folder: of the spool.
+        places: octets that were read, by inode, for a file that is set apart has another name; what
+            is yielded is noted there.
+        judged: octets of a file that were judged, by its name.
+
+    Raises:
+        OSError: a file can't be read.
+    """
+    for name in sorted(_names(folder)):  # digits stand before "new"
+        try:
+            file = (folder / name).open("rb")
+        except FileNotFoundError:  # set apart this moment: the next look finds it
+            continue
+        with file:
+            inode = os.fstat(file.fileno()).st_ino
+            place = places.setdefault(inode, judged(name))
+            file.seek(place)
+            while line := file.readline(LINE_OCTETS + 1):
+                if not line.endswith(b"\n") and len(line) <= LINE_OCTETS:
+                    break  # it is being written
+                places[inode] = place = place + len(line)
+                if text := line.strip():
+                    yield text
+
+
 def oldest(folder: Path) -> float | None:
     """Return when the file was last written to that is judged next, Unix seconds; None: none."""
     names = sorted(_names(folder))  # digits stand before "new"

@@ -13,6 +13,7 @@ import logging
 import threading
 import time
 from collections import Counter as Tally
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
@@ -20,6 +21,7 @@ from oborona.accounts.account import AccountBlock, AccountState
 from oborona.accounts.directory import AccountDirectory
 from oborona.accounts.store.accounts import AccountStore
 from oborona.accounts.store.rows import FollowedChanges
+from oborona.accounts.waiting_blocks import WaitingBlocks, with_waiting
 from oborona.doorbell import Doorbell
 from oborona.errors import StoreError
 from oborona.metrics import Gauge
@@ -63,6 +65,9 @@ class FollowedAccounts:
         )
         self._taking = threading.Lock()  # a look that was given up may still run at the next
         self._begun = False  # there was a file
+        self._stored: dict[str, AccountBlock] = {}
+        self._waiting = WaitingBlocks(path)
+        self._followed: Mapping[str, AccountBlock] = {}  # of those that wait, in `_blocks`
         self._blocks: dict[str, AccountBlock] = {}
         BANS.set_function(self._by_state)
         STALE.set_function(lambda: {(): self.stale})
@@ -97,20 +102,19 @@ class FollowedAccounts:
             if not self._begun and not self._is_there():
                 return  # nobody has imported an account yet
             changes = self._store.changes()
-            if changes is None:
+            if changes is not None:
+                if changes.accounts or changes.anew:
+                    self.directory.learn(changes.accounts, anew=changes.anew)
+                self._stored = changes.blocks
+            waiting = self._waiting.now()
+            if changes is None and waiting is self._followed:
                 return
-            if changes.accounts or changes.anew:
-                self.directory.learn(changes.accounts, anew=changes.anew)
-            if changes.blocks == self._blocks:
+            self._followed = waiting
+            blocks = with_waiting(self._stored, waiting, time.time())
+            if blocks == self._blocks:
                 return
-            self._blocks = changes.blocks
-        event(
-            log,
-            logging.INFO,
-            "states of accounts changed",
-            version=changes.version,
-            blocked=len(changes.blocks),
-        )
+            self._blocks = blocks
+        event(log, logging.INFO, "states of accounts changed", blocked=len(blocks))
 
     def close(self) -> None:
         """Let the store go."""

@@ -34,8 +34,9 @@ _name = click.option(
 
 @click.group()
 def site() -> None:
-    """Make several machines one site: personal lists, manual overrides, signatures, cases and the
-    console's people are the same on all (docs/operate/machines.md).
+    """Make several machines one site: personal lists, manual overrides, signatures, cases,
+    policy, reports, accounts and the console's people are the same on all
+    (docs/operate/machines.md).
     """
 
 

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from oborona import secret, state_files, store_birth
+from oborona.accounts.store import queue_holds as queue_hold_file
 from oborona.accounts.store import schema as account_store
 from oborona.audit import schema as audit_log
 from oborona.errors import StoreError, StoreForeign, StoreVersion
@@ -111,6 +112,12 @@ OPTIONAL: Final = (
         state_files.ACCOUNTS,
         account_store.SHARED,
         "the states of accounts stay as they were",
+        at_once=False,
+    ),
+    OptionalStore(
+        state_files.QUEUE_HOLDS,
+        queue_hold_file.SHARED,
+        "what bans hold in the mail server's queue is not known",
         at_once=False,
     ),
     OptionalStore(state_files.MOVES, moves_schema.SHARED, "no copy is moved", at_once=False),

@@ -76,6 +76,9 @@ class StoreReplica:
         link: the log.
         newest: version of the file's format that this Oborona writes.
         migrate: brings an open file to it, statement by statement, within a transaction.
+
+    Attributes:
+        machine: name of this one in the log.
     """
 
     def __init__(
@@ -90,6 +93,7 @@ class StoreReplica:
         self._link = link
         self._newest = newest
         self._migrate = migrate
+        self.machine = link.machine
 
     factory = RecordedConnection  # class of connections to it
 
@@ -164,6 +168,21 @@ class StoreReplica:
                 raise
             db.run("COMMIT")
             db.end_record()
+
+    @contextmanager
+    def trial(self, db: sqlite3.Connection) -> Iterator[None]:
+        """A transaction of the file that is taken back at its end, whatever the log says.
+
+        Args:
+            db: made by `factory`.
+        """
+        assert isinstance(db, RecordedConnection)
+        db.begin_record()
+        try:
+            db.run("BEGIN IMMEDIATE")
+            yield
+        finally:
+            self._undo(db)
 
     def _undo(self, db: RecordedConnection) -> None:
         if db.in_transaction:

@@ -11,7 +11,7 @@ from oborona.accounts.account import AccountBlock, AccountState
 from oborona.accounts.import_lines import account_record
 from oborona.accounts.queue_holds import QueueHold
 from oborona.accounts.store.accounts import AccountStore
-from oborona.accounts.store.queue_holds import put_queue_holds
+from oborona.accounts.store.queue_holds import QueueHoldStore
 from oborona.daemon.keeper.queue_notice import NOW_AND_THEN_S, SOON_S, QueueNotice
 
 JOE = "joe@example.com"
@@ -89,9 +89,9 @@ async def test_who_is_put_off_has_nothing_held(site: Site) -> None:
 async def test_a_keeper_that_starts_marks_what_the_one_before_it_may_have_missed(
     site: Site,
 ) -> None:
-    with AccountStore(site.path) as store:
+    with QueueHoldStore(site.path.with_name(state_files.QUEUE_HOLDS)) as store:
         hold = QueueHold(queue_id="4hG5kz1nYwzB9x", since=site.now, account=JOE)
-        put_queue_holds(store, [hold])
+        store.put([hold])
     assert await site.marked(), "it was banned, and is open"
 
 

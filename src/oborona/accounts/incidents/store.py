@@ -34,14 +34,19 @@ _STATE_OF: Final = {AccountState.BANNED: ActionKind.BAN, AccountState.LIMITED: A
 class IncidentStore(AccountStore):
     """One process's access to the file of accounts, with the incidents in it."""
 
-    def joined(self, excess: Excess, account: str) -> int | None:
+    def joined(self, excess: Excess, account: str, *, times: int = 1) -> int | None:
         """Add an excess to the open incident of its limit that it belongs to.
+
+        Args:
+            excess: the latest of them.
+            account: whose.
+            times: how many there were.
 
         Returns:
             The incident's id; None: there is none within the window.
         """
         with self.transaction():
-            return self._join(excess, account)
+            return self._join(excess, account, times)
 
     def open_incident(
         self,
@@ -121,9 +126,15 @@ class IncidentStore(AccountStore):
         return int(rows[0][0]) if rows else 0
 
     def note_judged(self, file: str, place: int) -> None:
-        """Note how many octets of a file of excesses were judged; other files are forgotten."""
+        """Note how many octets of a file of excesses were judged; this machine's other files are
+        forgotten.
+        """
         with self.transaction() as db:
-            db.execute("UPDATE handover SET file = ?, place = ?", (file, place))
+            db.execute("DELETE FROM handover WHERE machine = ? OR file = ?", (self.machine, file))
+            db.execute(
+                "INSERT INTO handover (file, place, machine) VALUES (?, ?, ?)",
+                (file, place, self.machine),
+            )
 
     def incident(self, ident: int) -> Incident | None:
         """Return an incident; None: there is none."""
@@ -255,7 +266,7 @@ class IncidentStore(AccountStore):
             or (action.state is ActionState.DONE and action.kind in _STATE_OF.values())
         ]
 
-    def _join(self, excess: Excess, account: str) -> int | None:
+    def _join(self, excess: Excess, account: str, times: int = 1) -> int | None:
         since = excess.at - WINDOWS_S[excess.window]
         row = self._db.execute(
             'SELECT id FROM incident WHERE account = ? AND "limit" = ? AND metric = ?'
@@ -266,8 +277,8 @@ class IncidentStore(AccountStore):
             return None
         self._db.execute(
             "UPDATE incident SET last = max(last, ?), value = max(value, ?),"
-            " excesses = excesses + 1 WHERE id = ?",
-            (excess.at, excess.value, row[0]),
+            " excesses = excesses + ? WHERE id = ?",
+            (excess.at, excess.value, times, row[0]),
         )
         return int(row[0])
 

@@ -12,8 +12,11 @@ from collections.abc import Callable
 from ipaddress import ip_address, ip_network
 from typing import Final
 
+import msgspec
+
 from oborona.accounts.account import Account, AccountRecord, NetworkRole
 from oborona.accounts.excess import STRANGERS_DO, Excess, check_excess
+from oborona.accounts.excess_runs import ExcessRun
 from oborona.accounts.incidents.store import INSPECTOR, IncidentStore
 from oborona.accounts.inspector.decision import (
     AccountSituation,
@@ -99,6 +102,14 @@ class Inspector:
             second_at=now + self._rules.second_after_s,
             now=now,
         )
+
+    def take_run(self, run: ExcessRun) -> None:
+        """Judge excesses that are one run; see `take`."""
+        self.take(run.first)
+        account = self._store.find(run.first.account)
+        if run.times > 1 and account is not None:
+            latest = msgspec.structs.replace(run.first, at=run.last, value=run.value)
+            self._store.joined(latest, account.id, times=run.times - 1)
 
     def _account(self, name: str, now: float) -> Account:
         account = self._store.find(name)

@@ -28,6 +28,7 @@ from oborona.accounts.store.rows import (
     sending_account_of,
 )
 from oborona.accounts.store.schema import SHARED
+from oborona.accounts.waiting_blocks import WaitingBlocks, with_waiting
 from oborona.errors import StoreError
 from oborona.stores.followed_store import FollowedStore
 
@@ -234,7 +235,13 @@ class AccountStore(FollowedStore):
         ]
 
     def blocked(self, now: float) -> dict[str, AccountBlock]:
-        """Return the logins in lower case whose mail is not taken; some blocks may be over."""
+        """Return the logins in lower case whose mail is not taken, on this machine alone included;
+        some blocks may be over.
+        """
+        return with_waiting(self.stored_blocks(now), WaitingBlocks(self.path).now(), now)
+
+    def stored_blocks(self, now: float) -> dict[str, AccountBlock]:
+        """Return those of them that are written down."""
         with self.told() as db:
             return _blocks(db.execute(_BLOCKED, (now,)))
 

@@ -11,8 +11,8 @@
     incident      excesses of accounts, with what shows them, what was decided, and what people said
     action        what is done because of an incident, written in its transaction: an outbox
     deed          what people did to accounts, when and why
-    handover      one row: how far the excesses that workers hand over are judged
-    queue_hold    messages in the mail server's queue, held because their account is banned
+    handover      of each machine: how far the excesses that its workers hand over are judged
+    queue_hold    no more used: `queue_holds` is a file of its own
     answer        what was answered to requests of a day, which do nothing when they come again
     version       one row: how many changes there were that workers follow
 
@@ -233,6 +233,11 @@ MIGRATIONS: Final = (
         """,
         "CREATE INDEX answer_at ON answer (at)",
         "CREATE INDEX answer_account ON answer (account)",
+    ),
+    (
+        # whose file it is, in a site of several machines; empty: of a machine alone
+        "ALTER TABLE handover ADD COLUMN machine TEXT NOT NULL DEFAULT ''",
+        "DELETE FROM handover WHERE file = ''",
     ),
 )
 

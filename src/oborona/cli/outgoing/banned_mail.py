@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import time
-from contextlib import suppress
+from contextlib import AbstractContextManager, suppress
 from pathlib import Path
 
 import click
@@ -17,12 +17,7 @@ import msgspec
 
 from oborona import state_files
 from oborona.accounts.queue_holds import AccountMail, HoldPlan, plan_holds
-from oborona.accounts.store.queue_holds import (
-    banned_logins,
-    drop_queue_holds,
-    put_queue_holds,
-    queue_holds,
-)
+from oborona.accounts.store.queue_holds import QueueHoldStore, banned_logins, queue_holds
 from oborona.cli.account.store import open_accounts
 from oborona.cli.context import CliContext, pass_cli_context
 from oborona.cli.outgoing.held_note import write_held_mail
@@ -30,6 +25,7 @@ from oborona.cli.outgoing.hold_list import postfix_folder
 from oborona.cli.output import echo
 from oborona.desk.outgoing.hold_queue import HoldDecision, HoldQueue, NoMailServerError, hold_queue
 from oborona.desk.outgoing.queue_entry import queue_logins
+from oborona.desk.state_folder import open_store
 from oborona.errors import OboronaError
 
 
@@ -87,7 +83,8 @@ def settle_queue(context: CliContext, folder: Path | None) -> list[str]:
     with open_accounts(context) as store:
         now = time.time()
         logins = banned_logins(store.blocked(now), now)
-        holds = queue_holds(store)
+    with context.as_owner():
+        holds = queue_holds(context.state)
     if not logins and not holds:
         return []
     queue = hold_queue(folder, deliver=False)  # a unit's end would kill a delivery
@@ -119,13 +116,13 @@ def _hold(context: CliContext, queue: HoldQueue, plan: HoldPlan) -> int:
     """Put messages on hold; what was delivered meanwhile is no message any more."""
     if not plan.hold:
         return 0
-    with open_accounts(context) as store:
-        put_queue_holds(store, plan.hold)
+    with _holds(context) as store:
+        store.put(plan.hold)
     queue.carry_out(HoldDecision.HOLD, [hold.queue_id for hold in plan.hold])
     held = {message.queue_id for message in queue.listing().held.messages}
     seen = [msgspec.structs.replace(one, seen=True) for one in plan.hold if one.queue_id in held]
-    with open_accounts(context) as store:
-        put_queue_holds(store, seen)
+    with _holds(context) as store:
+        store.put(seen)
     return len(seen)
 
 
@@ -133,10 +130,14 @@ def _release(context: CliContext, queue: HoldQueue, plan: HoldPlan) -> int:
     """Let messages go, and forget those that are gone."""
     idents = [hold.queue_id for hold in plan.release]
     if idents:
-        with open_accounts(context) as store:
-            put_queue_holds(store, plan.release)
+        with _holds(context) as store:
+            store.put(plan.release)
         queue.carry_out(HoldDecision.RELEASE, idents)
     if idents or plan.forget:
-        with open_accounts(context) as store:
-            drop_queue_holds(store, [*idents, *plan.forget])
+        with _holds(context) as store:
+            store.drop([*idents, *plan.forget])
     return len(idents)
+
+
+def _holds(context: CliContext) -> AbstractContextManager[QueueHoldStore]:
+    return open_store(context, QueueHoldStore, state_files.QUEUE_HOLDS, make=True)

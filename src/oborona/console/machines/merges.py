@@ -140,7 +140,7 @@ MERGES: Final[Mapping[str, PageMerge | SumMerge]] = {
     "charts.read": SumMerge(sum_charts),
     "charts.series": SumMerge(join_series),
     "events.list": _numbered("events", "time", 20, common=True),
-    "incident.list": _numbered("incidents", "opened", 50),
+    "incident.list": _numbered("incidents", "opened", 50, common=True),
     "messages.find": _messages("hits", 50),
     "messages.mine": _messages("messages", 100),
     "own.said": _numbered("words", "time", 50, common=True),

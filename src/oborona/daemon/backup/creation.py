@@ -55,6 +55,7 @@ MADE_ANEW: Final = frozenset(
         state_files.FLOWS_STAGED,
         state_files.EXCESSES,
         state_files.COMPLAINTS_HEARD,
+        state_files.ACCOUNTS_WAITING,
         state_files.QUEUE_DUE,
         state_files.QUEUE_HELD,
         state_files.HELD_LAST,

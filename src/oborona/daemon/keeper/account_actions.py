@@ -6,7 +6,8 @@ told, and another system is.
            → the other system fails: again after 1, 2, 4 … 60 minutes; after the third, an alert
            → a command is to run: somebody who may is asked (`oborona.daemon.keeper.hook_notice`)
 
-Whoever opens an incident writes what is to be done beside it, in the same transaction.  Told is
+Whoever opens an incident writes what is to be done beside it, in the same transaction.  One machine
+of a site does it at a time, by what its settings say.  Told is
 what the alarm has taken: it tells alerts of one interval as one (`oborona.daemon.alarm`).  A kill
 between that and its note repeats an alert.
 """
@@ -61,6 +62,7 @@ class AccountActions:
         hook: where the state of accounts is posted; empty = nowhere.
         key: to sign that with; empty = it is not.
         command: has a command told of it; None = there is none.
+        is_mine: whether it is this machine's turn.
     """
 
     def __init__(
@@ -73,6 +75,7 @@ class AccountActions:
         hook: str = "",
         key: bytes = b"",
         command: HookNotice | None = None,
+        is_mine: Callable[[], bool] = lambda: True,
     ) -> None:
         self._path = state / state_files.ACCOUNTS
         self._alarm = alarm
@@ -85,6 +88,7 @@ class AccountActions:
         )
         self._second = second
         self._hook, self._key, self._command = hook, key, command
+        self._is_mine = is_mine
         self._retry_at = math.inf  # of the first hook that failed
         self._ends_at = math.inf  # of the first block that ends by itself
 
@@ -95,9 +99,14 @@ class AccountActions:
             await asyncio.sleep(LOOK_S)
 
     async def step(self) -> None:
-        """Do what is wanted now."""
+        """Do what is wanted now, where it is this machine's turn."""
+        if not self._is_mine():
+            self._version, self._counted = -1, None  # who has the turn counts
+            return
         with self._trouble.noted():
             for action, incident in await asyncio.to_thread(self._wanted):
+                if not self._is_mine():
+                    break
                 if action.kind is ActionKind.HOOK:
                     await self._post(action)
                 elif action.kind is ActionKind.COMMAND:

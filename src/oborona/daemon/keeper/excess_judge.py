@@ -5,6 +5,10 @@
 
 A kill anywhere judges none twice and loses none: what was judged is in the file of accounts with
 its place, or neither is.
+
+Each machine of a site judges what its own workers have written, in its turn at the common file: so
+an incident that another machine has opened is found there.  While the site's log is away they wait,
+and who would be stopped is, on this machine (`oborona.daemon.keeper.lone_judge`).
 """
 
 from __future__ import annotations
@@ -12,16 +16,19 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Final
 
 from oborona import state_files
-from oborona.accounts.excess import WrongExcess, parse_excess
-from oborona.accounts.excess_spool import TakenExcesses, taken
+from oborona.accounts.excess import Excess, WrongExcess, check_excess, parse_excess
+from oborona.accounts.excess_runs import ExcessRun, ExcessRuns
+from oborona.accounts.excess_spool import TakenExcesses, set_apart, taken
 from oborona.accounts.incidents.store import IncidentStore
 from oborona.accounts.inspector.inspector import Inspector, inspector_rules
 from oborona.config.inspector import InspectorSettings
+from oborona.daemon.keeper.lone_judge import LoneJudge
 from oborona.daemon.keeper.policy_in_force import PolicyInForce
 from oborona.errors import StoreError
 from oborona.telemetry.log import event
@@ -55,6 +62,7 @@ class ExcessJudge:
         self._settings = settings
         self._policy = policy
         self._clock = clock
+        self._lone = LoneJudge(self._folder, self._accounts)
         self._trouble = TroubleNotice("excesses wait to be judged", "excesses are judged again")
 
     async def run(self) -> None:
@@ -69,9 +77,16 @@ class ExcessJudge:
             await asyncio.to_thread(self._judge)
 
     def _judge(self) -> None:
+        while self._judge_file() and self._lone.waits:
+            pass  # what was judged alone is judged before that is over
+        if self._lone.waits and not set_apart(self._folder):
+            self._lone.over()
+
+    def _judge_file(self) -> bool:
+        """Judge a file of excesses; return whether there was one."""
         with taken(self._folder, time.time_ns) as file:
             if file is None:
-                return
+                return False
             tests = self._policy.latest().account_tests
             with IncidentStore(self._accounts) as store:
                 inspector = Inspector(
@@ -81,36 +96,61 @@ class ExcessJudge:
                     live=self._settings.mode == "live",
                     clock=self._clock,
                 )
-                while self._judge_some(file, store, inspector):
-                    pass
+                try:
+                    while self._judge_some(file, store, inspector):
+                        pass
+                except StoreError as error:
+                    if store.machine and _is_away(error):
+                        self._lone.judge(store, partial(_take, store, inspector), self._clock())
+                    raise
             file.remove()
+            return True
 
     def _judge_some(self, file: TakenExcesses, store: IncidentStore, inspector: Inspector) -> bool:
         """Judge some lines; return whether there were any."""
         name = file.path.name
         with store.transaction():
             before = place = store.judged(name)
-            for line, behind in file.lines(before, AT_ONCE):
-                if line:
-                    _take(store, inspector, line, name)
-                place = behind
-            if place > before:
+            lines = list(file.lines(before, AT_ONCE))
+            for run in ExcessRuns(_excesses((line for line, _ in lines), name)):
+                _take(store, inspector, run)
+            if lines:
+                _, place = lines[-1]
                 store.note_judged(name, place)
         return place > before
 
 
-def _take(store: IncidentStore, inspector: Inspector, line: bytes, name: str) -> None:
-    """Judge a line; one that is none, or meets a fault of ours, holds up no other.
+def _excesses(lines: Iterable[bytes], name: str) -> Iterator[Excess]:
+    """Yield the excesses of lines; one that is none holds up no other."""
+    for line in lines:
+        if not line:
+            continue
+        try:
+            excess = parse_excess(line)
+            check_excess(excess)
+        except WrongExcess as error:
+            event(log, logging.WARNING, "an excess can't be judged", file=name, why=str(error))
+        else:
+            yield excess
+
+
+def _take(store: IncidentStore, inspector: Inspector, run: ExcessRun) -> None:
+    """Judge excesses; a fault of ours in some holds up no others.
 
     Raises:
         StoreError: nothing can be written down now.
     """
     try:
         with store.transaction():  # a fault leaves no half of it
-            inspector.take(parse_excess(line))
-    except WrongExcess as error:
-        event(log, logging.WARNING, "an excess can't be judged", file=name, why=str(error))
+            inspector.take_run(run)
     except StoreError:
         raise
     except Exception:
         log.exception("fault in judging an excess")
+
+
+def _is_away(error: StoreError) -> bool:
+    # of those alone who have several machines
+    from oborona.replication.log import LogUnreachableError  # noqa: PLC0415
+
+    return isinstance(error, LogUnreachableError)

@@ -12,13 +12,15 @@ from __future__ import annotations
 
 import asyncio
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Final
 
 from oborona import state_files
+from oborona.accounts.account import AccountBlock
 from oborona.accounts.store.accounts import AccountStore
 from oborona.accounts.store.queue_holds import banned_logins, queue_holds
+from oborona.accounts.waiting_blocks import WaitingBlocks
 from oborona.telemetry.trouble import TroubleNotice
 
 LOOK_S: Final = 2.0  # between looks; one that finds nothing new costs 10 microseconds
@@ -40,6 +42,8 @@ class QueueNotice:
         self._clock = clock
         self._store: AccountStore | None = None
         self._version = -1
+        self._waiting = WaitingBlocks(self._path)
+        self._seen: Mapping[str, AccountBlock] = {}  # of those that wait
         self._banned: set[str] | None = None  # None: a process before this one knew
         self._next = math.inf  # Unix seconds, of a look that nothing has changed for
         self._again = math.inf
@@ -71,13 +75,14 @@ class QueueNotice:
             if not self._path.exists():
                 return
             self._store, self._version = AccountStore(self._path, make=False), -1
-        now, version = self._clock(), self._store.version()
-        if version == self._version and now < self._next:
+        now, version, waiting = self._clock(), self._store.version(), self._waiting.now()
+        if version == self._version and waiting is self._seen and now < self._next:
             return
+        self._seen = waiting
         blocks = self._store.blocked(now)
         banned = set(banned_logins(blocks, now).values())
         if self._banned is None:
-            due = bool(banned or queue_holds(self._store))
+            due = bool(banned or queue_holds(self._path.parent))
         else:
             due = banned != self._banned
         if due:

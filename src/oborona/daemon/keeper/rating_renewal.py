@@ -21,6 +21,7 @@ from oborona.telemetry.trouble import TroubleNotice
 
 RENEW_S: Final = 600.0  # between two rounds, at 0.12 ms an account: so late a rating may be
 AT_ONCE: Final = 100  # accounts, in some 12 ms
+TURN_S: Final = 10.0  # between looks whether it is this machine's turn
 PAUSE_S: Final = 0.1  # between them: what else the keeper does goes before
 
 log = logging.getLogger("oborona.accounts")
@@ -33,21 +34,28 @@ class RatingRenewal:
         accounts: the file of accounts; need not exist.
         tests: of the policy in force, asked at each round.
         clock: Unix seconds.
+        is_mine: whether it is this machine's turn: one of a site rates.
     """
 
     def __init__(
-        self, accounts: Path, tests: Callable[[], AccountTests], clock: Callable[[], float]
+        self,
+        accounts: Path,
+        tests: Callable[[], AccountTests],
+        clock: Callable[[], float],
+        is_mine: Callable[[], bool] = lambda: True,
     ) -> None:
         self._accounts = accounts
         self._tests = tests
         self._clock = clock
+        self._is_mine = is_mine
         self._trouble = TroubleNotice("ratings stay as they were", "accounts are rated again")
 
     async def run(self) -> None:
         """Rate, for ever."""
         while True:
-            await self.step()
-            await asyncio.sleep(RENEW_S)
+            if mine := self._is_mine():
+                await self.step()
+            await asyncio.sleep(RENEW_S if mine else TURN_S)
 
     async def step(self) -> None:
         """Rate all that may have changed; trouble is said once."""
@@ -59,7 +67,7 @@ class RatingRenewal:
     async def _rate_all(self) -> None:
         tests = await asyncio.to_thread(self._tests)
         changed, last = await asyncio.to_thread(self._rate_some, tests, "")
-        while last:
+        while last and self._is_mine():
             await asyncio.sleep(PAUSE_S)
             more, last = await asyncio.to_thread(self._rate_some, tests, last)
             changed += more

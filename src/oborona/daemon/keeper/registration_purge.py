@@ -15,6 +15,7 @@ from oborona.telemetry.log import event
 from oborona.telemetry.trouble import TroubleNotice
 
 PURGE_S: Final = 3600.0
+TURN_S: Final = 10.0  # between looks whether it is this machine's turn
 DAY_S: Final = 86_400.0
 
 log = logging.getLogger("oborona.accounts")
@@ -27,12 +28,20 @@ class RegistrationPurge:
         accounts: the file of accounts; need not exist.
         days: that personal data is kept; 0 = as long as the account.
         clock: Unix seconds.
+        is_mine: whether it is this machine's turn: one of a site forgets for all.
     """
 
-    def __init__(self, accounts: Path, days: int, clock: Callable[[], float]) -> None:
+    def __init__(
+        self,
+        accounts: Path,
+        days: int,
+        clock: Callable[[], float],
+        is_mine: Callable[[], bool] = lambda: True,
+    ) -> None:
         self._accounts = accounts
         self._days = days
         self._clock = clock
+        self._is_mine = is_mine
         self._trouble = TroubleNotice(
             "old registrations are not forgotten", "old registrations are forgotten again"
         )
@@ -40,8 +49,9 @@ class RegistrationPurge:
     async def run(self) -> None:
         """Forget, for ever."""
         while True:
-            await self.step()
-            await asyncio.sleep(PURGE_S)
+            if mine := self._is_mine():
+                await self.step()
+            await asyncio.sleep(PURGE_S if mine else TURN_S)
 
     async def step(self) -> None:
         """Forget what is due now; trouble is said once."""

@@ -7,6 +7,7 @@ import os
 import signal
 import time
 from collections.abc import Callable
+from contextlib import ExitStack
 from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -24,7 +25,9 @@ from oborona.policy.load_cache import PolicyCache
 if TYPE_CHECKING:
     from oborona.daemon.keeper.policy_in_force import PolicyInForce
     from oborona.daemon.keeper.shared_counters import SharedCounters
+    from oborona.daemon.site.turn import SiteTurn
 
+ACCOUNT_TURN: Final = "accounts"  # the site's lock of who tells people, rates and forgets
 ACCOUNTS_S: Final = 5.0  # between looks whether the site has accounts, or excesses
 AUDIT_S: Final = 3600.0  # between looks whether there is an audit log
 ALERT_GRACE_S: Final = 3.0  # at the end, for an alert that is on its way
@@ -139,6 +142,7 @@ async def _act_on_incidents(
     from oborona.daemon.keeper.rating_renewal import RatingRenewal  # noqa: PLC0415
     from oborona.daemon.keeper.registration_purge import RegistrationPurge  # noqa: PLC0415
 
+    turn = await _account_turn(state)
     alarm = open_alarm(settings, name, time.time)
     inspector, second = settings.inspector, None
     if inspector.second_to:
@@ -152,16 +156,22 @@ async def _act_on_incidents(
         hook=inspector.hook,
         key=read_key(inspector.hook_key_file, "inspector.hook_key_file"),
         command=HookNotice(state, alarm, time.time) if inspector.hook_command else None,
+        is_mine=turn.is_mine,
     )
     in_force = policy()
     judge = ExcessJudge(state, inspector, in_force, time.time)
     notice = QueueNotice(state, time.time)
     days = inspector.registration_days
-    purge = RegistrationPurge(state / state_files.ACCOUNTS, days, time.time)
+    purge = RegistrationPurge(state / state_files.ACCOUNTS, days, time.time, turn.is_mine)
     renewal = RatingRenewal(
-        state / state_files.ACCOUNTS, lambda: in_force.latest().account_tests, time.time
+        state / state_files.ACCOUNTS,
+        lambda: in_force.latest().account_tests,
+        time.time,
+        turn.is_mine,
     )
+    stack = ExitStack()
     try:
+        await asyncio.to_thread(stack.enter_context, turn)
         await actions.step()  # what was opened before this process was counted before
         async with asyncio.TaskGroup() as group:
             group.create_task(actions.run())
@@ -174,6 +184,19 @@ async def _act_on_incidents(
             await dispatcher.close(ALERT_GRACE_S)
         actions.close()
         notice.close()
+        await asyncio.to_thread(stack.close)
+
+
+async def _account_turn(state: Path) -> SiteTurn:
+    """Return whose turn it is to act on incidents, as soon as that can be known."""
+    from oborona.daemon.site.turn import SiteTurn  # noqa: PLC0415
+    from oborona.telemetry.trouble import TroubleNotice  # noqa: PLC0415
+
+    trouble = TroubleNotice("nobody acts on incidents", "incidents are acted on again")
+    while True:
+        with trouble.noted():
+            return SiteTurn(state, state_files.ACCOUNTS, ACCOUNT_TURN)
+        await asyncio.sleep(ACCOUNTS_S)
 
 
 async def _keep_charts(state: Path) -> None:

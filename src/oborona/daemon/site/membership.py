@@ -23,6 +23,7 @@ import msgspec
 
 from oborona import state_files, store_birth
 from oborona.atomic_file import sync_folder, write_atomically
+from oborona.daemon.site.common_kinds import COMMON_KINDS
 from oborona.daemon.site.event_drain import EventDrain
 from oborona.daemon.site.snapshot import ReplicaSnapshot, fetched, last_snapshot, take_snapshot
 from oborona.errors import StoreError, StoreForeign
@@ -222,7 +223,7 @@ def restore_store(log: ReplicationLog, path: Path, site: str) -> list[Path]:
         return _set_aside(path)
     with fetched(log, snapshot, path.parent) as copy:
         _check_copy(copy, snapshot, site)
-        os.chmod(copy, _MODE)  # noqa: PTH101 - as of `sqlite_file.MODE`
+        os.chmod(copy, COMMON_KINDS[path.name].mode)  # noqa: PTH101 - as of who begins it
         aside = _set_aside(path)
         copy.replace(path)
         sync_folder(path.parent)

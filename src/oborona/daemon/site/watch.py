@@ -4,40 +4,20 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
-from oborona import __version__, state_files
+from oborona import __version__
+from oborona.daemon.site.common_kinds import COMMON_KINDS
 from oborona.daemon.site.event_drain import EventDrain
 from oborona.daemon.site.follower import ReplicaFollower
 from oborona.errors import StoreError
-from oborona.feedback import schema as label_store
-from oborona.feedback.cases import schema as case_store
-from oborona.feedback.events import schema as event_log
 from oborona.metrics import Gauge
-from oborona.people import schema as people_store
 from oborona.replication.link import read_link
-from oborona.sqlite_file import SqliteFileKind
-from oborona.stores.persons import schema as person_store
-from oborona.stores.pins import schema as pin_store
-from oborona.stores.policy_versions import schema as policy_version_store
 from oborona.stores.policy_versions.site_versions import is_behind
-from oborona.stores.signatures import schema as signature_store
 from oborona.telemetry.trouble import TroubleNotice
-
-COMMON_KINDS: Final[Mapping[str, SqliteFileKind]] = {
-    state_files.PERSONS: person_store.SHARED,
-    state_files.PINS: pin_store.SHARED,
-    state_files.SIGNATURES: signature_store.SHARED,
-    state_files.CASES: case_store.SHARED,
-    state_files.PEOPLE: people_store.SHARED,
-    state_files.POLICY_VERSIONS: policy_version_store.SHARED,
-    state_files.EVENTS: event_log.SHARED,
-    state_files.FEEDBACK: label_store.SHARED,
-}
-"""How the common stores are opened, by the names of their files."""
 
 AGAIN_S: Final = 5.0  # before another try, where nobody knows which log to follow
 AWAY: Final = Gauge(

@@ -21,6 +21,7 @@ from oborona.accounts.store.ratings import (
     with_ends,
 )
 from oborona.accounts.store.rows import AccountDeed
+from oborona.accounts.waiting_blocks import WaitingBlocks, as_stopped
 from oborona.desk.call import NotFoundError, ask
 from oborona.desk.site import Site
 from oborona.desk.state_folder import open_store
@@ -98,11 +99,13 @@ def list_accounts(site: Site, _caller: Caller, asked: AccountsQuestion) -> Accou
 
 @ask("account.show", Right.ACCOUNT_SEE)
 def show_account(site: Site, _caller: Caller, asked: NamedAccountQuestion) -> AccountDetails:
-    """Return all that is known of an account."""
+    """Return all that is known of an account; its state is what this machine does."""
+    now = time.time()
     with open_accounts(site) as store:
         found = find_account(store, asked.name)
         deeds = store.deeds(found.id)
-    return AccountDetails(standing=standing_at(found, time.time()), deeds=tuple(deeds))
+        found = as_stopped(found, WaitingBlocks(store.path).now(), now)
+    return AccountDetails(standing=standing_at(found, now), deeds=tuple(deeds))
 
 
 @ask("account.explain", Right.ACCOUNT_SEE)

@@ -9,6 +9,7 @@ from oborona import state_files
 from oborona.accounts.account import AccountState
 from oborona.accounts.followed_accounts import STALE
 from oborona.accounts.store.accounts import AccountStore
+from oborona.accounts.waiting_blocks import WaitingBlocks
 from oborona.desk.doctor.report import CheckReport, CheckState
 from oborona.desk.site import Site
 from oborona.errors import StoreError
@@ -31,6 +32,14 @@ def accounts(context: Site) -> Iterator[CheckReport]:
     else:
         counted = ", ".join(f"{number} {state}" for state, number in stopped.items() if number)
         yield CheckReport("accounts", CheckState.OK, f"{path}: {counted or 'none is stopped'}")
+    if waiting := {block.account for block in WaitingBlocks(path).now().values()}:
+        number = len(waiting)
+        many = f"{number} accounts are" if number > 1 else "1 account is"
+        words = (
+            f"{many} stopped on this machine alone, for the site's log is away; "
+            "the inspector decides for all machines when it is there"
+        )
+        yield CheckReport("accounts", CheckState.WARN, words)
     for worker in status.read_workers(context.state, now):
         if STALE.of(worker.metrics):
             words = f"worker {worker.worker} can't use the file of accounts; its log says why"

@@ -9,7 +9,6 @@ from typing import Any, Final
 import msgspec
 
 from oborona import state_files
-from oborona.accounts.store.accounts import AccountStore
 from oborona.accounts.store.queue_holds import queue_holds
 from oborona.desk.outgoing.queue_listing import QueuedMessage, QueueListing
 from oborona.desk.site import Site
@@ -77,12 +76,9 @@ def queue_entries(context: Site, listing: QueueListing) -> list[QueueEntry]:
 
 def _holds(context: Site) -> set[tuple[str, float]]:
     """Return which messages are held because their accounts are banned: id, and when each came."""
-    path = context.state / state_files.ACCOUNTS
-    if not path.exists():
-        return set()
     try:
-        with context.as_owner(), AccountStore(path, make=False) as store:
-            return {(hold.queue_id, hold.since) for hold in queue_holds(store)}
+        with context.as_owner():
+            return {(hold.queue_id, hold.since) for hold in queue_holds(context.state)}
     except StoreError as error:
         context.notice(f"{error}; which are held by bans is not known")
         return set()

@@ -1,0 +1,73 @@
+"""Whose turn it is to do what one machine of a site does at a time: always this machine's where it
+is alone, else that of the machine that has the site's lock.
+"""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING, Self
+
+from oborona.replication.link import read_link
+
+if TYPE_CHECKING:
+    from oborona.replication.log import ReplicationLog
+    from oborona.replication.site_lock import SiteLock
+    from oborona.sqlite_file import SharedSqliteFile
+
+
+class SiteTurn:
+    """A turn, as long as it is entered.
+
+    Args:
+        state: the state folder.
+        store: whose machines take turns: where it is this machine's alone, so is the turn.
+        lock: name of the turn.
+
+    Raises:
+        StoreError: nobody can know whether the machine is alone.
+    """
+
+    def __init__(self, state: Path, store: str, lock: str) -> None:
+        self._link = read_link(state)
+        self._store = store
+        self._name = lock
+        self._stack = ExitStack()
+        self._lock: SiteLock | None = None
+
+    def __enter__(self) -> Self:
+        if self._link is not None and self._store in self._link.stores:
+            # of those alone who have several machines
+            from oborona.replication.site_lock import SiteLock  # noqa: PLC0415
+
+            self._lock = self._stack.enter_context(SiteLock(self._link, self._name))
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stack.close()
+
+    @property
+    def is_shared(self) -> bool:
+        """Whether other machines may have it."""
+        return self._lock is not None
+
+    @property
+    def trouble(self) -> str:
+        """Why nobody can know whose it is; empty = it is known."""
+        return "" if self._lock is None else self._lock.trouble
+
+    def is_mine(self) -> bool:
+        """Whether it is this process's, and no other's."""
+        return self._lock is None or self._lock.held()
+
+    def hold(self, store: SharedSqliteFile) -> None:
+        """Let a store be written in this turn alone: who stood still and lost it writes nothing."""
+        if self._lock is not None:
+            store.guard = self._checked
+
+    def _checked(self, log: ReplicationLog) -> None:
+        from oborona.replication.site_lock import check_fence  # noqa: PLC0415
+
+        assert self._lock is not None
+        with log.connected() as db:
+            check_fence(db, self._name, self._lock.fence)
