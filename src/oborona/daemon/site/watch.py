@@ -12,6 +12,7 @@ from typing import Final
 from oborona import __version__, state_files
 from oborona.daemon.site.event_drain import EventDrain
 from oborona.daemon.site.follower import ReplicaFollower
+from oborona.daemon.site.model_follower import SiteModelFollower
 from oborona.errors import StoreError
 from oborona.feedback import schema as label_store
 from oborona.feedback.cases import schema as case_store
@@ -25,6 +26,7 @@ from oborona.stores.pins import schema as pin_store
 from oborona.stores.policy_versions import schema as policy_version_store
 from oborona.stores.policy_versions.site_versions import is_behind
 from oborona.stores.signatures import schema as signature_store
+from oborona.stores.site_models import schema as site_model_store
 from oborona.telemetry.trouble import TroubleNotice
 
 COMMON_KINDS: Final[Mapping[str, SqliteFileKind]] = {
@@ -34,6 +36,7 @@ COMMON_KINDS: Final[Mapping[str, SqliteFileKind]] = {
     state_files.CASES: case_store.SHARED,
     state_files.PEOPLE: people_store.SHARED,
     state_files.POLICY_VERSIONS: policy_version_store.SHARED,
+    state_files.SITE_MODELS: site_model_store.SHARED,
     state_files.EVENTS: event_log.SHARED,
     state_files.FEEDBACK: label_store.SHARED,
 }
@@ -61,6 +64,12 @@ POLICY: Final = Gauge(
     "says why. Of several machines alone.",
     (),
 )
+MODELS: Final = Gauge(
+    "oborona_site_models_behind",
+    "1 while this machine does not judge by the site's final models: `oborona doctor` says why. Of "
+    "several machines alone.",
+    (),
+)
 SPOOLED: Final = Gauge(
     "oborona_site_events_spooled",
     "Events that were acknowledged here and wait for the site's log. Of several machines alone.",
@@ -79,6 +88,7 @@ class SiteWatch:
         self._state = state
         self._follower: ReplicaFollower | None = None
         self._drain: EventDrain | None = None
+        self._models: SiteModelFollower | None = None
         self._trouble = TroubleNotice(
             "the site is not followed; what is known stays in force", "the site is followed again"
         )
@@ -86,6 +96,7 @@ class SiteWatch:
         BEHIND.set_function(self._behind)
         STUCK.set_function(self._stuck)
         POLICY.set_function(self._policy)
+        MODELS.set_function(self._models_behind)
         SPOOLED.set_function(self._spooled)
 
     async def run(self) -> None:
@@ -103,22 +114,31 @@ class SiteWatch:
         while not stop.is_set() and (link := read_link(self._state)) is not None:
             kinds = {name: kind for name, kind in COMMON_KINDS.items() if name in link.stores}
             self._follower = ReplicaFollower(self._state, link, kinds, __version__)
-            with self._draining():
+            with self._beside():
                 self._follower.run(stop)
         self._follower = None
 
     @contextmanager
-    def _draining(self) -> Iterator[None]:
-        """Hand on what waits, within."""
-        self._drain, over = EventDrain(self._state), threading.Event()
-        thread = threading.Thread(target=self._drain.run, args=(over,), name="event drain")
-        thread.start()
+    def _beside(self) -> Iterator[None]:
+        """Hand on what waits, and take the site's models, within."""
+        self._drain, self._models = EventDrain(self._state), SiteModelFollower(self._state)
+        over = threading.Event()
+        threads = [
+            threading.Thread(target=self._drain.run, args=(over,), name="event drain"),
+            threading.Thread(target=self._models.run, args=(over,), name="site models"),
+        ]
+        for thread in threads:
+            thread.start()
         try:
             yield
         finally:
             over.set()
-            thread.join()
-            self._drain = None
+            for thread in threads:
+                thread.join()
+            self._drain = self._models = None
+
+    def _models_behind(self) -> dict[tuple[()], float]:
+        return {} if self._models is None else {(): int(bool(self._models.trouble.now))}
 
     def _spooled(self) -> dict[tuple[()], float]:
         return {} if self._drain is None else {(): self._drain.waiting}

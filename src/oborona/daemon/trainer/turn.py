@@ -6,17 +6,16 @@ from __future__ import annotations
 
 from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Self
+from typing import TYPE_CHECKING, Self
 
 from oborona import state_files
 from oborona.replication.link import read_link
+from oborona.stores.site_models.turn import LOCK
 
 if TYPE_CHECKING:
     from oborona.replication.log import ReplicationLog
     from oborona.replication.site_lock import SiteLock
     from oborona.sqlite_file import SharedSqliteFile
-
-LOCK: Final = "trainer"
 
 
 class TrainerTurn:
