@@ -155,6 +155,10 @@ FINAL_MODEL_BEFORE: Final = "final.model.before"
 """The final model that was in force before it: `oborona model final`."""
 FINAL_SHIPPED: Final = "final.shipped"
 """A model that stands in place of the one that comes with Oborona: `oborona model final`."""
+SITE_MODELS: Final = "site-models.db"
+"""The final models of a site of several machines, which decides, and what was found of them: who
+replaces one.
+"""
 FINAL_CHOICE: Final = "final.choice"
 """Which final model decides: the final trainer, and `oborona model final`."""
 FINAL_TRAINING: Final = "final.training"

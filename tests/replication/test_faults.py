@@ -168,7 +168,8 @@ def test_a_file_that_is_not_what_the_others_have_stands_still_and_is_fetched_ane
     take_snapshot(log, first / state_files.PERSONS)
     log.close()
     aside = join_site(second, postgresql.address, "mx2", "1")
-    assert [path.name.partition(".before")[0] for path in aside] == [state_files.PERSONS]
+    named = {path.name.partition(".before")[0] for path in aside}
+    assert named == {state_files.PERSONS, state_files.SITE_MODELS}
     with persons(second) as there:
         assert there.of("ann@example.test").strictness == 2
 

@@ -179,6 +179,7 @@ def count_recheck() -> None:
     site_watch.BEHIND.set_function(lambda: {("personal.db",): 3})
     site_watch.STUCK.set_function(lambda: {("personal.db",): 0})
     site_watch.POLICY.set_function(lambda: {(): 1})
+    site_watch.MODELS.set_function(lambda: {(): 0})
     site_watch.SPOOLED.set_function(lambda: {(): 12.0})
 
 

@@ -117,9 +117,12 @@ def _run(
 ) -> None:
     settings = context.loaded.settings
     if ProcessRole.WORKER in roles and read_link(context.state) is not None:
-        from oborona.desk.policy.machine_policy import catch_up  # noqa: PLC0415 - of those alone
+        from oborona.daemon.site.model_follower import catch_up_models  # noqa: PLC0415 - of those
+        from oborona.desk.policy.machine_policy import catch_up  # noqa: PLC0415 - alone
 
         catch_up(context)
+        if why := catch_up_models(context.state):
+            context.notice(f"the site's final models are not fetched, those here stay: {why}")
     # before any process is started: Postfix's tools are asked, and a supervisor waits for no
     # children but its own
     result = (

@@ -164,6 +164,7 @@ OF_RECHECK: Final = (
     site_watch.BEHIND,
     site_watch.STUCK,
     site_watch.POLICY,
+    site_watch.MODELS,
     site_watch.SPOOLED,
 )
 OF_FLOWS: Final = (

@@ -193,7 +193,8 @@ def _run(
             ]
         if ProcessRole.TRAINER in roles:
             run_trainer = partial(trainer_main, loaded.settings, state, site_name(loaded))
-            kind = ProcessKind.TRAINER if read_link(state) is None else ProcessKind.SITE_TRAINER
+            alone = read_link(state) is None
+            kind = ProcessKind.TRAINER if alone else ProcessKind.SITE_TRAINER
             jobs.append(beside(name="trainer", run=run_trainer, kind=kind))
             if loaded.settings.final_training.enabled:
                 # a process of its own: learning from what people say waits for no training
@@ -202,7 +203,7 @@ def _run(
                         name="final-trainer",
                         run=partial(final_trainer_main, loaded.settings, state),
                         vital=False,
-                        kind=ProcessKind.FINAL_TRAINER,
+                        kind=ProcessKind.FINAL_TRAINER if alone else ProcessKind.SITE_FINAL_TRAINER,
                     )
                 )
         if hears:

@@ -40,6 +40,7 @@ from oborona.stores.persons import schema as person_store
 from oborona.stores.pins import schema as pin_store
 from oborona.stores.policy_versions import schema as policy_versions
 from oborona.stores.signatures import schema as signature_store
+from oborona.stores.site_models import schema as site_models
 from oborona.telemetry.log import event
 
 # The mark of a restore that has not come to its end: while it is there, nothing starts on what was
@@ -141,6 +142,12 @@ OPTIONAL: Final = (
         state_files.FEED_VERSIONS,
         policy_versions.SHARED,
         "nothing is taken from the feed",
+        at_once=False,
+    ),
+    OptionalStore(
+        state_files.SITE_MODELS,
+        site_models.SHARED,
+        "the final models stay as they were, and none is replaced",
         at_once=False,
     ),
     OptionalStore(state_files.CHARTS, chart_file.SHARED, "no charts are drawn", at_once=False),

@@ -26,7 +26,13 @@ FIRST: Final = (
 )
 """Stores that each site has in common, also one that was begun before links said which they are."""
 
-COMMON: Final = (*FIRST, state_files.EVENTS, state_files.FEEDBACK, state_files.ACCOUNTS)
+COMMON: Final = (
+    *FIRST,
+    state_files.SITE_MODELS,
+    state_files.EVENTS,
+    state_files.FEEDBACK,
+    state_files.ACCOUNTS,
+)
 """Stores that several machines have in common, in the order in which they are taken over."""
 
 

@@ -259,7 +259,7 @@ class ReplicationLog:
             self._checked = site
 
     def add_store(self, name: str, version: int) -> None:
-        """Begin a store that has no change yet.
+        """Begin a store that has no change yet, unless it is there.
 
         Args:
             name: of its file.
@@ -267,7 +267,8 @@ class ReplicationLog:
         """
         with self.connected() as db:
             db.execute(
-                "INSERT INTO store (name, number, version) VALUES (%s, 0, %s)", (name, version)
+                "INSERT INTO store (name, number, version) VALUES (%s, 0, %s) ON CONFLICT DO NOTHING",
+                (name, version),
             )
 
     def add_machine(self, mark: str, version: str) -> None:

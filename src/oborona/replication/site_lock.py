@@ -192,6 +192,32 @@ def check_fence(db: psycopg.Connection[Any], name: str, fence: int) -> None:
         raise LockLostError(f"the site's lock {name} is another machine's now")
 
 
+def check_holder(db: psycopg.Connection[Any], name: str, machine: str) -> None:
+    """Look, within a transaction that writes, whether a machine is still the last holder, by
+    whatever process of it.
+
+    Nobody becomes the next before the transaction ends.
+
+    Raises:
+        LockLostError: it is not.
+    """
+    row = db.execute("SELECT machine FROM lock WHERE name = %s FOR SHARE", (name,)).fetchone()
+    if row is None or row[0] != machine:
+        raise LockLostError(f"the site's lock {name} is another machine's now")
+
+
+def lock_holder(log: ReplicationLog, name: str) -> str:
+    """Return the machine that had a lock last, empty where nobody has it any more.
+
+    A machine that died is named until another one has the lock.
+
+    Raises:
+        StoreError: the log can't be reached.
+    """
+    rows = log.question("SELECT machine FROM lock WHERE name = %s AND NOT given_up", (name,))
+    return str(rows[0][0]) if rows else ""
+
+
 def _connected(link: ReplicationLink) -> psycopg.Connection[Any]:
     with closing(ReplicationLog(link.address, link.machine)) as log:
         log.check(link.site)

@@ -7,15 +7,17 @@ person holds against it.
 
 The record is written first, the choice last: who is killed between two of them leaves the model
 before in force, or the new one in shadow, and finds in the record what was chosen.  Whoever changes
-any of them holds `final.lock`.
+any of them holds `final.lock`, and in a site of several machines the turn at `site-models.db`, by
+which all machines have them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 
@@ -23,10 +25,21 @@ from oborona import state_files
 from oborona.atomic_file import write_atomically
 from oborona.errors import OboronaError, StoreError
 from oborona.lock import hold
-from oborona.policy.models.final.choice import NO_CHOICE, FinalChoice, encode_choice
+from oborona.policy.models.final.choice import (
+    NO_CHOICE,
+    FinalChoice,
+    decode_choice,
+    encode_choice,
+)
 from oborona.policy.models.final.file import decode, version
 from oborona.policy.models.final.succession import TrainingReport
+from oborona.replication.link import read_link
 from oborona.stores.final_model import read, read_choice
+from oborona.stores.site_models.level import bring_level, is_common, usable_files
+from oborona.stores.site_models.store import SiteModelStore
+
+if TYPE_CHECKING:
+    from oborona.replication.replica import TurnGuard
 
 KEPT_REPORTS: Final = 30  # in the record: a month of days
 KEPT_VERSIONS: Final = 100  # of models that were put in force, or decided
@@ -88,56 +101,178 @@ def read_record(state: Path) -> TrainingRecord:
         raise StoreError(f"{path}: no record of trainings: {fault}") from fault
 
 
-def write_record(state: Path, record: TrainingRecord) -> None:
-    """Replace the record.
-
-    Raises:
-        StoreError: it can't be written.
-    """
-    kept = msgspec.structs.replace(
-        record,
-        reports=record.reports[-KEPT_REPORTS:],
-        automatic=record.automatic[-KEPT_VERSIONS:],
-        chosen=record.chosen[-KEPT_VERSIONS:],
-    )
-    write_atomically(
-        state / state_files.FINAL_TRAINING, msgspec.json.format(msgspec.json.encode(kept)) + b"\n"
-    )
-
-
 @contextmanager
-def replacing(state: Path) -> Iterator[TrainingRecord]:
-    """Give the record, and hold what others would change meanwhile; a damaged one is as none.
+def replacing(state: Path, guard: TurnGuard | None = None) -> Iterator[FinalModelFiles]:
+    """Give the files of the final models, and hold what others would change meanwhile.
+
+    In a site of several machines what is written is kept until the end, and then on all machines,
+    or on none.
+
+    Args:
+        state: the state folder.
+        guard: raises what keeps this process from writing for the site.
 
     Raises:
         StoreBusy: another is at it.
-        StoreError: the lock can't be had.
+        StoreError: the lock can't be had, or the site's log not be reached: nothing was changed.
     """
     with hold(
         state / state_files.FINAL_LOCK, "oborona, replacing a final model", patience_s=PATIENCE_S
     ):
-        try:
-            record = read_record(state)
-        except StoreError:
-            record = TrainingRecord(held_by="a record that is damaged")
-        yield record
+        link = read_link(state)
+        if link is None or not is_common(state):
+            yield FinalModelFiles(state)
+            return
+        with SiteModelStore(state / state_files.SITE_MODELS) as store:
+            store.guard = guard
+            with store.transaction():
+                bring_level(state, store)
+                begun = store.standing() is not None
+                files = FinalModelFiles(state, {} if begun else usable_files(state))
+                yield files
+                if files.kept:
+                    store.replace(files.kept, machine=link.machine, now=time.time())
+            with suppress(
+                StoreError
+            ):  # it is in force everywhere; the keeper goes on, and says why
+                bring_level(state, store)
 
 
-def install_model(state: Path, octets: bytes) -> bool:
-    """Put a model of the site's own in force; the one before it is kept.
+class FinalModelFiles:
+    """The files of the final models while nobody else replaces them.
 
-    Return whether it was not before.
+    Args:
+        state: the state folder.
+        kept: where what is written is kept, until all machines have it; None = it is written to the
+            files, as it is said.
 
-    Raises:
-        StoreError: a file can't be written; what was in force stays.
+    Attributes:
+        kept: what was written, by name; None = there is none any more.
+        record: what was found and done; a damaged one holds what is installed.
     """
-    before = read(state / state_files.FINAL_MODEL)
-    if before == octets:
-        return False
-    if before is not None and _is_model(before):
-        write_atomically(state / state_files.FINAL_MODEL_BEFORE, before)
-    write_atomically(state / state_files.FINAL_MODEL, octets)
-    return True
+
+    def __init__(self, state: Path, kept: Mapping[str, bytes] | None = None) -> None:
+        self.state = state
+        self.kept: dict[str, bytes | None] | None = None if kept is None else dict(kept)
+        try:
+            self.record = read_record(state)
+        except StoreError:
+            self.record = TrainingRecord(held_by="a record that is damaged")
+
+    def read(self, name: str) -> bytes | None:
+        """Return what a file holds; None = there is none.
+
+        Raises:
+            StoreError: it can't be read.
+        """
+        if self.kept is not None and name in self.kept:
+            return self.kept[name]
+        return read(self.state / name)
+
+    def write(self, name: str, octets: bytes) -> None:
+        """Let a file hold something else.
+
+        Raises:
+            StoreError: it can't be written.
+        """
+        if self.kept is not None:
+            self.kept[name] = octets
+        else:
+            write_atomically(self.state / name, octets)
+
+    def remove(self, name: str) -> None:
+        """Take a file away, which is there.
+
+        Raises:
+            StoreError: it can't be.
+        """
+        if self.kept is not None:
+            self.kept[name] = None
+            return
+        try:
+            (self.state / name).unlink()
+        except OSError as error:
+            raise StoreError(f"{self.state / name}: {error.strerror}") from error
+
+    def write_record(self, record: TrainingRecord) -> None:
+        """Replace the record.
+
+        Raises:
+            StoreError: it can't be written.
+        """
+        self.record = msgspec.structs.replace(
+            record,
+            reports=record.reports[-KEPT_REPORTS:],
+            automatic=record.automatic[-KEPT_VERSIONS:],
+            chosen=record.chosen[-KEPT_VERSIONS:],
+        )
+        octets = msgspec.json.format(msgspec.json.encode(self.record)) + b"\n"
+        self.write(state_files.FINAL_TRAINING, octets)
+
+    def installed(self) -> str:
+        """Return the version of the site's own model; empty = there is none.
+
+        Raises:
+            StoreError: its file can't be read.
+        """
+        octets = self.read(state_files.FINAL_MODEL)
+        return "" if octets is None else version(octets)
+
+    def install(self, octets: bytes) -> bool:
+        """Put a model of the site's own in force; the one before it is kept.
+
+        Return whether it was not before.
+
+        Raises:
+            StoreError: a file can't be written; what was in force stays.
+        """
+        before = self.read(state_files.FINAL_MODEL)
+        if before == octets:
+            return False
+        if before is not None and _is_model(before):
+            self.write(state_files.FINAL_MODEL_BEFORE, before)
+        self.write(state_files.FINAL_MODEL, octets)
+        return True
+
+    def choice(self) -> FinalChoice:
+        """Return which model decides; where the file can't be used nothing was said."""
+        try:
+            octets = self.read(state_files.FINAL_CHOICE)
+            return NO_CHOICE if octets is None else decode_choice(octets)
+        except OboronaError:
+            return NO_CHOICE
+
+    def choose(self, choice: FinalChoice) -> None:
+        """Replace the word on which model decides; workers follow within two seconds.
+
+        Raises:
+            StoreError: it can't be written.
+        """
+        self.write(state_files.FINAL_CHOICE, encode_choice(choice))
+
+    def hold(self, command: str, now: float) -> None:
+        """Write down that a person chose what is installed, and let a model that had decided before
+        decide again.
+
+        Args:
+            command: by which it was chosen.
+            now: Unix seconds.
+
+        Raises:
+            StoreError: a file can't be written.
+        """
+        installed, before, record = self.installed(), self.choice(), self.record
+        own = installed if installed in record.chosen else ""
+        choice = (
+            before
+            if before.own == own
+            else msgspec.structs.replace(before, own=own, at=now, why=f"{command} by a person")
+        )
+        self.write_record(
+            msgspec.structs.replace(record, held_by=command, held_at=now, choice=choice)
+        )
+        if choice != before:
+            self.choose(choice)
 
 
 def installed_version(state: Path) -> str:
@@ -150,47 +285,12 @@ def installed_version(state: Path) -> str:
     return "" if octets is None else version(octets)
 
 
-def hold_model(state: Path, record: TrainingRecord, command: str, now: float) -> None:
-    """Write down that a person chose what is installed, and let a model that had decided before
-    decide again.
-
-    Args:
-        state: the state folder; within `replacing`.
-        record: as it is.
-        command: by which it was chosen.
-        now: Unix seconds.
-
-    Raises:
-        StoreError: a file can't be written.
-    """
-    installed, before = installed_version(state), readable_choice(state)
-    own = installed if installed in record.chosen else ""
-    choice = (
-        before
-        if before.own == own
-        else msgspec.structs.replace(before, own=own, at=now, why=f"{command} by a person")
-    )
-    held = msgspec.structs.replace(record, held_by=command, held_at=now, choice=choice)
-    write_record(state, held)
-    if choice != before:
-        write_choice(state, choice)
-
-
 def readable_choice(state: Path) -> FinalChoice:
     """Return which model decides; where the file can't be used nothing was said."""
     try:
         return read_choice(state / state_files.FINAL_CHOICE)
     except OboronaError:
         return NO_CHOICE
-
-
-def write_choice(state: Path, choice: FinalChoice) -> None:
-    """Replace the word on which model decides; workers follow within two seconds.
-
-    Raises:
-        StoreError: it can't be written.
-    """
-    write_atomically(state / state_files.FINAL_CHOICE, encode_choice(choice))
 
 
 def _is_model(octets: bytes) -> bool:

@@ -132,6 +132,7 @@ def test_connections_are_of_the_families_that_a_kind_needs(machine: tuple[int, i
                 ProcessKind.KEEPER,
                 ProcessKind.CLUSTER_WRITER,
                 ProcessKind.SITE_TRAINER,
+                ProcessKind.SITE_FINAL_TRAINER,
                 ProcessKind.FLOW_ASKER,
                 ProcessKind.DESK,
             )

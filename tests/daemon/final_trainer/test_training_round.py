@@ -35,7 +35,7 @@ from oborona.feedback.label_store import LabelStore
 from oborona.heartbeat import StopSignal
 from oborona.policy.fact_table import SCHEMA
 from oborona.policy.load import Policy
-from oborona.policy.models.final.choice import NO_CHOICE, ShippedStanding
+from oborona.policy.models.final.choice import NO_CHOICE, ShippedStanding, encode_choice
 from oborona.policy.models.final.comparison import ComparisonResult
 from oborona.policy.models.final.file import decode, encode, version
 from oborona.policy.models.final.succession import TrainingReport
@@ -44,7 +44,6 @@ from oborona.stores.final_training_record import (
     installed_version,
     read_record,
     readable_choice,
-    write_choice,
 )
 from tests.daemon.final_trainer.made_site import made_site, rules
 from tests.stores.test_final_model import HTML_IS_GOOD
@@ -218,7 +217,7 @@ def test_who_was_killed_before_the_choice_writes_it_when_it_starts_again(
     finish_interrupted(site)
     assert read_choice(site / state_files.FINAL_CHOICE) == chosen
     # killed before the model: what was in force stays, and is not said to be better
-    write_choice(site, NO_CHOICE)
+    (site / state_files.FINAL_CHOICE).write_bytes(encode_choice(NO_CHOICE))
     (site / state_files.FINAL_MODEL).unlink()
     finish_interrupted(site)
     assert readable_choice(site) == NO_CHOICE

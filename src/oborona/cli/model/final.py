@@ -11,7 +11,7 @@ from oborona.cli.context import CliContext, pass_cli_context
 from oborona.cli.model.final_status import MODES, show
 from oborona.cli.model.final_training_status import show_training
 from oborona.cli.output import echo, echo_json
-from oborona.cli.terminal import Terminal
+from oborona.cli.terminal import Terminal, plain
 from oborona.cli.terminal_person import terminal_caller
 from oborona.desk.acts.models import (
     FinalModelRemoval,
@@ -23,10 +23,11 @@ from oborona.desk.acts.models import (
     roll_back_final_model,
 )
 from oborona.desk.asks.models import ModelQuestion, show_final_models
-from oborona.desk.models.final_models import installed_models, usable
+from oborona.desk.models.final_models import installed_models, moment, usable
 from oborona.desk.models.training_overview import training_state
 from oborona.errors import OboronaError
 from oborona.stores.final_model import read
+from oborona.stores.site_models.level import standing_here
 
 
 class MissingModelError(OboronaError):
@@ -48,6 +49,11 @@ def status(context: CliContext, *, as_json: bool) -> None:
         return
     models, settings = installed_models(context.state), context.loaded.settings.final_training
     show(Terminal(), models, context.policy().final)
+    with context.as_owner():
+        standing = standing_here(context.state)
+    if standing is not None:
+        by = f"{plain(standing.machine)} at {moment(standing.at)}"
+        echo(f"the same on all machines of the site, as {by} has said")
     show_training(training_state(context.state, settings, time.time()), models)
 
 

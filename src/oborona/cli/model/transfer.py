@@ -14,6 +14,7 @@ from oborona.desk.acts.model_base import BaseWeightsOrder, import_weights
 from oborona.desk.asks.model_weights import WeightsQuestion, export_weights
 from oborona.errors import StoreError
 from oborona.feedback import snapshots
+from oborona.replication.link import read_link
 
 
 @click.command()
@@ -57,4 +58,6 @@ def import_(context: CliContext, file: Path | None, nothing: bool) -> None:
             f"the base is version {base.version}, of {base.spam} messages of spam and {base.ham} "
             "of ham"
         )
+    if read_link(context.state) is not None:
+        echo("on this machine of the site alone: import it on each of the others, too")
     warn_without_trainer(context)

@@ -7,7 +7,7 @@
              another one, no name space, nothing that looks into other processes, no kernel
              interface beside files and sockets, no memory that is made executable
     writer, trainer, metrics, console
-             the same, and no connection but socket files; the writer of a cluster and the trainer
+             the same, and no connection but socket files; the writer of a cluster and the trainers
              of a site of several machines speak TCP
              (io_uring is refused from the start because what is asked for through its memory passes
              no filter: libuv does without it where it is not there when a loop is made)
@@ -108,6 +108,7 @@ class ProcessKind(enum.StrEnum):
     SITE_TRAINER = "site trainer"
     READER = "reader"
     FINAL_TRAINER = "final trainer"
+    SITE_FINAL_TRAINER = "site final trainer"
     FLOWS = "flows"
     FLOW_ASKER = "flow asker"
     EVENT_LOGS = "event logs"
@@ -130,6 +131,7 @@ _FAMILIES: Final[dict[ProcessKind, tuple[int, ...]]] = {
     ProcessKind.SITE_TRAINER: _ANYWHERE,  # what it believes goes to all machines
     ProcessKind.READER: _HERE,
     ProcessKind.FINAL_TRAINER: _HERE,
+    ProcessKind.SITE_FINAL_TRAINER: _ANYWHERE,  # what it trains is all machines'
     ProcessKind.FLOWS: _HERE,
     ProcessKind.FLOW_ASKER: _ANYWHERE,  # ClickHouse
     ProcessKind.EVENT_LOGS: _HERE,
@@ -138,7 +140,12 @@ _FAMILIES: Final[dict[ProcessKind, tuple[int, ...]]] = {
     ProcessKind.METRICS: _HERE,  # it is asked on a socket that its parent opened
 }
 STARTS_PROGRAMS: Final = frozenset(
-    {ProcessKind.READER, ProcessKind.FINAL_TRAINER, ProcessKind.FLOWS}
+    {
+        ProcessKind.READER,
+        ProcessKind.FINAL_TRAINER,
+        ProcessKind.SITE_FINAL_TRAINER,
+        ProcessKind.FLOWS,
+    }
 )
 _GIVES_FILES: Final = {
     ProcessKind.KEEPER,

@@ -21,14 +21,9 @@ from oborona.policy.models.final.comparison import PairedComparison
 from oborona.policy.models.final.file import decode, version
 from oborona.policy.models.final.model import Forest
 from oborona.policy.models.final.succession import FinalSuccession, TrainingReport, succession
-from oborona.stores.final_training_record import (
-    install_model,
-    installed_version,
-    readable_choice,
-    replacing,
-    write_choice,
-    write_record,
-)
+from oborona.stores.final_training_record import replacing
+from oborona.stores.site_models.level import is_common
+from oborona.stores.site_models.turn import check_training_turn
 from oborona.telemetry.log import event
 
 PAGES: Final = "*.html"
@@ -48,20 +43,20 @@ def follow_report(
         words: messages that people had spoken of.
 
     Raises:
-        OboronaError: the model can't be used, or a file can't be written; the model in force stays.
+        OboronaError: the model can't be used, a file can't be written, or it is another machine's
+            turn to train; the model in force stays.
     """
     if report.trained:
         Forest(decode(model), SCHEMA)
         if version(model) != report.trained:
             raise StoreError("the model that was trained is not the one that its report tells of")
-    with replacing(state) as record:
-        before, installed = readable_choice(state), installed_version(state)
+    with replacing(state, check_training_turn) as files:
+        before, installed, record = files.choice(), files.installed(), files.record
         if installed != report.in_force:  # a person was faster
             report = msgspec.structs.replace(report, in_force=installed, since=PairedComparison())
         result = succession(before, report, held=record.holds(installed), worse_at=record.worse_at)
         choice = result.choice
-        write_record(
-            state,
+        files.write_record(
             msgspec.structs.replace(
                 record,
                 reports=(*record.reports, report),
@@ -75,9 +70,9 @@ def follow_report(
             ),
         )
         if result.installs:
-            install_model(state, model)
+            files.install(model)
         if choice != before:
-            write_choice(state, choice)
+            files.choose(choice)
     _say(before, result)
     return result
 
@@ -88,23 +83,27 @@ def note_failure(state: Path, why: str, now: float) -> None:
     Raises:
         StoreError: it can't be written.
     """
-    with replacing(state) as record:
-        write_record(state, msgspec.structs.replace(record, failed=why, failed_at=now))
+    with replacing(state, check_training_turn) as files:
+        files.write_record(msgspec.structs.replace(files.record, failed=why, failed_at=now))
 
 
 def finish_interrupted(state: Path) -> None:
     """Write the choice that the record has, where who wrote the record did not come to it.
 
+    In a site of several machines the log has all of it or nothing, and the keeper brings it here.
+
     Raises:
         StoreError: a file can't be read or written.
     """
+    if is_common(state):
+        return
     if not (state / state_files.FINAL_TRAINING).exists():
         return
-    with replacing(state) as record:
-        choice = record.choice
-        missing = choice.at > readable_choice(state).at
-        if missing and choice.own in ("", installed_version(state)):
-            write_choice(state, choice)
+    with replacing(state) as files:
+        choice = files.record.choice
+        missing = choice.at > files.choice().at
+        if missing and choice.own in ("", files.installed()):
+            files.choose(choice)
 
 
 def keep_page(state: Path, page: str, *, at: float, most: int) -> None:

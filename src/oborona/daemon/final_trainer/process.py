@@ -5,6 +5,7 @@ child that trains, and does what follows from its report.
     and model, checked → record, model, choice
 
 Whatever becomes of the child, the model in force stays until another one is found better.
+In a site of several machines one trains, and what follows is in force on all.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
@@ -39,6 +41,7 @@ from oborona.policy.models.final.file import MAX_OCTETS
 from oborona.stores.final_model import read
 from oborona.stores.final_training_plan import training_plan, word_tally
 from oborona.stores.final_training_record import read_record
+from oborona.stores.site_models.turn import training_waits
 from oborona.telemetry.log import event
 
 LOOK_S: Final = 10.0  # between looks whether it is time
@@ -110,6 +113,8 @@ class FinalTrainer:
             )
             if plan.waits or time.time() < plan.at:
                 return LOOK_S
+            if training_waits(self._state):  # it is another machine's turn; status says whose
+                return LOOK_S
             if self._load() > self._settings.final_training.busy_load:
                 self._tell("it is time to train, and the machine is busy", logging.INFO)
                 return BUSY_S
@@ -155,7 +160,8 @@ class FinalTrainer:
                 took_s=round(time.monotonic() - began, 1),
             )
         except OboronaError as error:
-            note_failure(self._state, str(error), time.time())
+            with suppress(StoreError):  # the site's log may be away, or the turn over
+                note_failure(self._state, str(error), time.time())
             raise
         finally:
             shutil.rmtree(self._work, ignore_errors=True)

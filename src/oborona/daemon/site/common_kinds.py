@@ -16,6 +16,7 @@ from oborona.stores.persons import schema as person_store
 from oborona.stores.pins import schema as pin_store
 from oborona.stores.policy_versions import schema as policy_version_store
 from oborona.stores.signatures import schema as signature_store
+from oborona.stores.site_models import schema as site_model_store
 
 COMMON_KINDS: Final[Mapping[str, SqliteFileKind]] = {
     state_files.PERSONS: person_store.SHARED,
@@ -24,6 +25,7 @@ COMMON_KINDS: Final[Mapping[str, SqliteFileKind]] = {
     state_files.CASES: case_store.SHARED,
     state_files.PEOPLE: people_store.SHARED,
     state_files.POLICY_VERSIONS: policy_version_store.SHARED,
+    state_files.SITE_MODELS: site_model_store.SHARED,
     state_files.EVENTS: event_log.SHARED,
     state_files.FEEDBACK: label_store.SHARED,
     state_files.ACCOUNTS: account_store.SHARED,

@@ -15,7 +15,7 @@ import re
 import secrets
 import sqlite3
 import time
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Final
 
@@ -33,6 +33,7 @@ from oborona.replication.replica import ReplicaPosition, place, position_of
 from oborona.sqlite_file import ERRORS, PARTS, connect, explained_error, part_of
 from oborona.stores.policy_versions.site_versions import note_applied
 from oborona.stores.policy_versions.store import PolicyVersion, VersionStore
+from oborona.stores.site_models.level import SiteModelsRefusedError, gather, level_here
 
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9.-]{0,62}")
 _MODE: Final = 0o640
@@ -70,6 +71,7 @@ def begin_site(state: Path, address: str, machine: str, version: str) -> list[st
             hosts=hosts,
             stores=COMMON,
         )
+        gather(state, machine, anew=True)
         there = [name for name in COMMON if (state / name).exists()]
         for name in COMMON:
             log.add_store(name, _placed(state / name, link.site) if name in there else 0)
@@ -110,6 +112,8 @@ def join_site(state: Path, address: str, machine: str, version: str) -> list[Pat
                 "the site here, before Oborona first starts"
             )
         log.prepare()
+        if state_files.FEEDBACK in log.heads():  # else each machine learns for itself
+            log.add_store(state_files.SITE_MODELS, 0)
         link = ReplicationLink(
             address=address,
             site=mark,
@@ -123,8 +127,13 @@ def join_site(state: Path, address: str, machine: str, version: str) -> list[Pat
         # the site's policy takes the place of whatever the folder holds
         (state / state_files.POLICY_APPLIED).unlink(missing_ok=True)
         _write_link(state, link)
+        # of a site that was begun before they were common: whoever joins first again brings them
+        if state_files.SITE_MODELS in link.stores:
+            gather(state, machine, anew=False)
     finally:
         log.close()
+    with suppress(SiteModelsRefusedError):  # the keeper says so
+        aside += level_here(state)
     return aside
 
 

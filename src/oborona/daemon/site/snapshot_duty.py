@@ -8,10 +8,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
-from oborona.daemon.site.snapshot import ReplicaSnapshot, last_snapshot, take_snapshot
+from oborona.daemon.site.snapshot import last_snapshot, take_snapshot
 from oborona.replication.log import ReplicationLog, StoreHead
 
 MANY: Final = 5_000  # changes since the last snapshot that make another due, as large as that is
+LARGE: Final = 64 << 20  # octets of them, however few they are: a model is a change
 MOST: Final = 50_000  # that make one due, however small they are
 AWAY_DAYS: Final = 7  # a machine that was not seen for longer begins with a snapshot
 _DUTY: Final = 0x4F42534E  # of the advisory lock: "OBSN"
@@ -37,21 +38,25 @@ def renew_snapshots(log: ReplicationLog, state: Path, heads: Mapping[str, StoreH
     return done
 
 
-def _octets_since(log: ReplicationLog, last: ReplicaSnapshot) -> int:
+def _octets_since(log: ReplicationLog, store: str, number: int) -> int:
     rows = log.question(
         "SELECT coalesce(sum(length(statements)), 0)::bigint FROM change"
         " WHERE store = %s AND number > %s",
-        (last.store, last.number),
+        (store, number),
     )
     return int(rows[0][0])
 
 
 def _renewed(log: ReplicationLog, path: Path, head: StoreHead) -> bool:
     last = last_snapshot(log, path.name)
-    since = head.number - (0 if last is None else last.number)
-    if since < MANY or not path.exists():
+    number = 0 if last is None else last.number
+    since = head.number - number
+    if since == 0 or not path.exists():
         return False
-    if last is not None and since < MOST and _octets_since(log, last) < last.octets:
+    octets = _octets_since(log, path.name, number)
+    if since < MANY and octets < LARGE:
+        return False
+    if last is not None and since < MOST and octets < last.octets:
         return False  # what is copied is not to be more than what was said
     take_snapshot(log, path)
     with log.connected() as db:

@@ -13,6 +13,7 @@ from oborona import __version__
 from oborona.daemon.site.common_kinds import COMMON_KINDS
 from oborona.daemon.site.event_drain import EventDrain
 from oborona.daemon.site.follower import ReplicaFollower
+from oborona.daemon.site.model_follower import SiteModelFollower
 from oborona.errors import StoreError
 from oborona.metrics import Gauge
 from oborona.replication.link import read_link
@@ -41,6 +42,12 @@ POLICY: Final = Gauge(
     "says why. Of several machines alone.",
     (),
 )
+MODELS: Final = Gauge(
+    "oborona_site_models_behind",
+    "1 while this machine does not judge by the site's final models: `oborona doctor` says why. Of "
+    "several machines alone.",
+    (),
+)
 SPOOLED: Final = Gauge(
     "oborona_site_events_spooled",
     "Events that were acknowledged here and wait for the site's log. Of several machines alone.",
@@ -59,6 +66,7 @@ class SiteWatch:
         self._state = state
         self._follower: ReplicaFollower | None = None
         self._drain: EventDrain | None = None
+        self._models: SiteModelFollower | None = None
         self._trouble = TroubleNotice(
             "the site is not followed; what is known stays in force", "the site is followed again"
         )
@@ -66,6 +74,7 @@ class SiteWatch:
         BEHIND.set_function(self._behind)
         STUCK.set_function(self._stuck)
         POLICY.set_function(self._policy)
+        MODELS.set_function(self._models_behind)
         SPOOLED.set_function(self._spooled)
 
     async def run(self) -> None:
@@ -83,22 +92,31 @@ class SiteWatch:
         while not stop.is_set() and (link := read_link(self._state)) is not None:
             kinds = {name: kind for name, kind in COMMON_KINDS.items() if name in link.stores}
             self._follower = ReplicaFollower(self._state, link, kinds, __version__)
-            with self._draining():
+            with self._beside():
                 self._follower.run(stop)
         self._follower = None
 
     @contextmanager
-    def _draining(self) -> Iterator[None]:
-        """Hand on what waits, within."""
-        self._drain, over = EventDrain(self._state), threading.Event()
-        thread = threading.Thread(target=self._drain.run, args=(over,), name="event drain")
-        thread.start()
+    def _beside(self) -> Iterator[None]:
+        """Hand on what waits, and take the site's models, within."""
+        self._drain, self._models = EventDrain(self._state), SiteModelFollower(self._state)
+        over = threading.Event()
+        threads = [
+            threading.Thread(target=self._drain.run, args=(over,), name="event drain"),
+            threading.Thread(target=self._models.run, args=(over,), name="site models"),
+        ]
+        for thread in threads:
+            thread.start()
         try:
             yield
         finally:
             over.set()
-            thread.join()
-            self._drain = None
+            for thread in threads:
+                thread.join()
+            self._drain = self._models = None
+
+    def _models_behind(self) -> dict[tuple[()], float]:
+        return {} if self._models is None else {(): int(bool(self._models.trouble.now))}
 
     def _spooled(self) -> dict[tuple[()], float]:
         return {} if self._drain is None else {(): self._drain.waiting}

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Final
 
 from oborona import state_files
 from oborona.daemon.site.turn import SiteTurn
-
-LOCK: Final = "trainer"
+from oborona.stores.site_models.turn import LOCK
 
 
 class TrainerTurn(SiteTurn):

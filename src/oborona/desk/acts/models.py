@@ -9,7 +9,6 @@ from typing import Annotated
 import msgspec
 
 from oborona import state_files
-from oborona.atomic_file import write_atomically
 from oborona.desk.asks.events import EventId
 from oborona.desk.call import ActOrder, CallError, NotFoundError, UndoCall, act
 from oborona.desk.labels.label_store import open_labels
@@ -20,14 +19,7 @@ from oborona.feedback.training_store import TrainingStore
 from oborona.people.caller import Caller
 from oborona.people.rights import Right
 from oborona.policy.models.final.file import version
-from oborona.stores.final_model import read
-from oborona.stores.final_training_record import (
-    hold_model,
-    install_model,
-    installed_version,
-    replacing,
-    write_record,
-)
+from oborona.stores.final_training_record import replacing
 
 UNLEARNED = "unlearned"  # why, where nobody says
 
@@ -161,45 +153,40 @@ def install_final_model(site: Site, _caller: Caller, asked: FinalModelUpload) ->
     adds = usable(asked.octets, state / state_files.FINAL_MODEL).points
     if asked.dry:
         return FinalModelOutcome(version=name, adds=bool(adds))
-    if adds:
-        with site.as_owner(), replacing(state):
-            write_atomically(state / state_files.FINAL_SHIPPED, asked.octets)
-        undo = UndoCall(call="model.final_remove", asked={"shipped": True})
-        return FinalModelOutcome(version=name, adds=True, undo=undo)
-    with site.as_owner(), replacing(state) as record:
-        before = read(state / state_files.FINAL_MODEL)
-        new = install_model(state, asked.octets)
-        hold_model(state, record, "install", time.time())
+    with site.as_owner(), replacing(state) as files:
+        if adds:
+            files.write(state_files.FINAL_SHIPPED, asked.octets)
+            undo = UndoCall(call="model.final_remove", asked={"shipped": True})
+            return FinalModelOutcome(version=name, adds=True, undo=undo)
+        before = files.read(state_files.FINAL_MODEL)
+        new = files.install(asked.octets)
+        files.hold("install", time.time())
     return FinalModelOutcome(version=name, done=new, undo=_BACK if new and before else None)
 
 
 @act("model.final_rollback", Right.SYSTEM)
 def roll_back_final_model(site: Site, _caller: Caller, asked: ModelOrder) -> FinalModelOutcome:
     """Put the final model before this one in force again; twice is as before."""
-    current, former = (
-        site.state / state_files.FINAL_MODEL,
-        site.state / state_files.FINAL_MODEL_BEFORE,
-    )
-    with site.as_owner(), replacing(site.state) as record:
-        before, now = read(former), read(current)
+    with site.as_owner(), replacing(site.state) as files:
+        before = files.read(state_files.FINAL_MODEL_BEFORE)
+        now = files.read(state_files.FINAL_MODEL)
         if before is None:
             raise NotFoundError("no model was in force before this one")
-        usable(before, former)
+        usable(before, site.state / state_files.FINAL_MODEL_BEFORE)
         if not asked.dry:
             if now is not None:
-                write_atomically(former, now)
-            write_atomically(current, before)
-            hold_model(site.state, record, "rollback", time.time())
+                files.write(state_files.FINAL_MODEL_BEFORE, now)
+            files.write(state_files.FINAL_MODEL, before)
+            files.hold("rollback", time.time())
     return FinalModelOutcome(version=version(before), undo=_BACK if now is not None else None)
 
 
 @act("model.final_remove", Right.SYSTEM, about=("shipped",))
 def remove_final_model(site: Site, _caller: Caller, asked: FinalModelRemoval) -> FinalModelOutcome:
     """Take the site's own model away: the rules and what comes with Oborona decide."""
-    state = site.state
     name = state_files.FINAL_SHIPPED if asked.shipped else state_files.FINAL_MODEL
-    with site.as_owner(), replacing(state) as record:
-        now = read(state / name)
+    with site.as_owner(), replacing(site.state) as files:
+        now = files.read(name)
         if now is None:
             raise NotFoundError(
                 "no other model than the one that comes with Oborona is installed"
@@ -208,10 +195,10 @@ def remove_final_model(site: Site, _caller: Caller, asked: FinalModelRemoval) ->
             )
         if not asked.dry:
             if not asked.shipped:
-                write_atomically(state / state_files.FINAL_MODEL_BEFORE, now)
-            (state / name).unlink()
+                files.write(state_files.FINAL_MODEL_BEFORE, now)
+            files.remove(name)
             if not asked.shipped:
-                hold_model(state, record, "remove", time.time())
+                files.hold("remove", time.time())
     return FinalModelOutcome(version="", adds=asked.shipped, undo=None if asked.shipped else _BACK)
 
 
@@ -220,13 +207,12 @@ def release_final_model(site: Site, _caller: Caller, asked: ModelOrder) -> Final
     """Let the model that trains itself take the place of what a person installed, once it is found
     better.
     """
-    with site.as_owner(), replacing(site.state) as record:
-        installed = installed_version(site.state)
+    with site.as_owner(), replacing(site.state) as files:
+        installed, record = files.installed(), files.record
         held = record.holds(installed)
         if held and not asked.dry:
             automatic = (*record.automatic, installed) if installed else record.automatic
-            write_record(
-                site.state,
-                msgspec.structs.replace(record, held_by="", held_at=0.0, automatic=automatic),
+            files.write_record(
+                msgspec.structs.replace(record, held_by="", held_at=0.0, automatic=automatic)
             )
     return FinalModelOutcome(version=installed, done=held)

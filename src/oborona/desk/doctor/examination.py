@@ -44,6 +44,7 @@ from oborona.desk.doctor.report import MAIL_SERVER, CheckReport, CheckState
 from oborona.desk.doctor.reports import reports as reports_by_mail
 from oborona.desk.doctor.sign_in import sign_in
 from oborona.desk.doctor.signatures import signatures
+from oborona.desk.doctor.site_models import site_models
 from oborona.desk.doctor.site_policy import site_policy
 from oborona.desk.doctor.state import policy_reports, state_reports
 from oborona.desk.doctor.stores import stores
@@ -65,7 +66,7 @@ def checks(folder: Path | None) -> Mapping[str, Check]:
         folder: of main.cf, where Postfix has several instances; None: the one that its tools take.
     """
     return {
-        "interpreter": interpreter, "policy": policy_reports, "state": state_reports, "stores": stores, "machines": machines, "site_policy": site_policy, "desks": desks, "name": name, "daemon": daemon, "counters": counters, "doors": doors,
+        "interpreter": interpreter, "policy": policy_reports, "state": state_reports, "stores": stores, "machines": machines, "site_policy": site_policy, "site_models": site_models, "desks": desks, "name": name, "daemon": daemon, "counters": counters, "doors": doors,
         "postfix": partial(postfix, folder=folder), "exim": exim, "traffic": partial(traffic, folder=folder), "clients": clients, "delivery": delivery, "dns": dns, "free_lists": free_lists,
         "engines": engines, "places": places, "reader": reader, "signatures": signatures, "pins": pins, "accounts": accounts, "hooks": hooks, "addresses": addresses,
         "outgoing": partial(outgoing, folder=folder), "model": model, "final": final, "personal": personal, "intake": intake, "reports": reports_by_mail, "mailboxes": mailboxes,

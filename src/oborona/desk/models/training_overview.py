@@ -15,6 +15,7 @@ from oborona.desk.models.final_models import moment
 from oborona.feedback.final.train import missing_packages
 from oborona.stores.final_training_plan import TrainingPlan, training_plan, word_tally
 from oborona.stores.final_training_record import TrainingRecord, read_record
+from oborona.stores.site_models.turn import training_waits
 
 
 class TrainingOverview(NamedTuple):
@@ -41,6 +42,8 @@ def training_state(state: Path, settings: FinalTrainingSettings, now: float) -> 
     record = read_record(state)
     plan = training_plan(settings, record, word_tally(state))
     lacks = missing_packages()
+    if elsewhere := training_waits(state):
+        plan, lacks = plan._replace(waits=elsewhere), ""
     return TrainingOverview(
         record, plan, not plan.waits and plan.at <= now, lacks, state / state_files.FINAL_REPORTS
     )

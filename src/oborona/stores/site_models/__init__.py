@@ -1,0 +1,1 @@
+"""The final models of a site of several machines, as its log has them."""
