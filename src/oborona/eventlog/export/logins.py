@@ -22,6 +22,7 @@ _NOBODY: Final = 1e12  # rows of a day
 
 SCHEMA: Final = own_schema(
     own_event_logs.LOGINS,
+    id_kind=ColumnKind.TEXT,  # its batch of the spool and the place in it
     thresholds={LOGIN: 5000.0, FAILURE: 1000.0},
     # strangers fail at anybody's account: nobody is caught for it
     fraud=FraudLine(share=1.0, least=_NOBODY, many=_NOBODY),
