@@ -150,6 +150,7 @@ def test_each_slot_has_a_table_and_nothing_stays_in_the_spool(site: LoginSite) -
     site.hear(*guesses(3, 1))
     site.work(START + 3 * SLOT_S + 11)
     assert {name: len(rows) for name, rows in site.checked("logins").items()} == {
+        slot_name(START - SLOT_S): 0,
         f"{slot_name(START)}.http": 3,
         slot_name(START + SLOT_S): 0,
         slot_name(START + 2 * SLOT_S): 0,
@@ -165,7 +166,7 @@ def test_a_slot_is_closed_once_whatever_the_clock_does_and_whoever_is_killed(
     with LogStore(site.state / state_files.EVENT_LOG_STORE) as store:
         slots = EmptySlots(logins.SCHEMA, folder, store, clock=lambda: now)
         assert not slots.step()
-        now = START + SLOT_S + 11.0
+        now = START + 11.0
         with monkeypatch.context() as patched:
             patched.setattr(LogStore, "deliver", lambda *_: exec("raise KeyboardInterrupt"))
             with pytest.raises(KeyboardInterrupt):
@@ -174,9 +175,10 @@ def test_a_slot_is_closed_once_whatever_the_clock_does_and_whoever_is_killed(
         assert slots.step()
         now = START + 3.0  # set back
         assert not slots.step()
-        now = START + SLOT_S + 12.0
+        now = START + 12.0
         assert not slots.step()
-        assert [table.name for table in store.sources("logins")] == [slot_name(START)]
+        tables = store.sources("logins")
+        assert [table.name for table in tables] == [slot_name(START - SLOT_S)]
 
 
 def test_a_person_is_taken_out_of_logins_and_flows(site: LoginSite) -> None:
@@ -225,10 +227,11 @@ def test_a_reader_gets_the_columns_that_are_declared_and_masks(site: LoginSite) 
     assert len(set(theirs.column("client").to_pylist())) == 6
 
 
-@pytest.mark.parametrize("octets", [b"", b"{", b"\xff\n", b'{"at": 1}\n', b"[" * 9999 + b"\n"])
-def test_a_damaged_file_of_the_spool_costs_its_own_rows(site: LoginSite, octets: bytes) -> None:
+def test_damaged_files_of_the_spool_cost_their_own_rows(site: LoginSite) -> None:
     site.work(START + 1)
     site.hear(*guesses(2, 1))
-    EventSpool(site.spool, 1 << 30).put("logins", "", octets, 1, site.now)
+    spool = EventSpool(site.spool, 1 << 30)
+    for octets in (b"", b"{", b"\xff\n", b'{"at": 1}\n', b"[" * 9999 + b"\n"):
+        spool.put("logins", "", octets, 1, site.now)
     site.work(START + SLOT_S + 11)
     assert sum(map(len, site.checked("logins").values())) == 2

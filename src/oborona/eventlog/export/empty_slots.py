@@ -43,10 +43,11 @@ class EmptySlots:
             StoreError: the table can't be written; the slot stays open.
         """
         log, now = self._schema.name, self._clock()
-        followed = self._store.followed(log) or FollowedLog(0, slot_start(now), "")
-        end = followed.slot + SLOT_S
-        if self._store.followed(log) is None:
+        followed = self._store.followed(log)
+        if followed is None:  # the log begins with the slot before: it is seen to be there
+            followed = FollowedLog(0, slot_start(now) - SLOT_S, "")
             self._store.follow(log, followed)
+        end = followed.slot + SLOT_S
         if now < end + SETTLE_S:
             return False
         name = slot_name(followed.slot)
