@@ -92,4 +92,33 @@ INCIDENTS: Final = RuledLog(
     },
     events=("incident",),
 )
-OWN_LOGS: Final = (FEEDBACK, MESSAGES, REFUSALS, MOVES, DEEDS, INCIDENTS)
+FLOWS: Final = RuledLog(
+    name="FLOWS",
+    columns={
+        "address": ColumnKind.HASHED,  # of ours
+        "customer": ColumnKind.HASHED,  # who answers for the account
+        "state": ColumnKind.TEXT,  # of the account then: open, limited, banned; null = no account
+        "streams": ColumnKind.INTEGER,  # to ports of SMTP, in the minute
+        "packets": ColumnKind.INTEGER,
+        "octets": ColumnKind.INTEGER,
+        "destinations": ColumnKind.INTEGER,  # addresses
+        "networks": ColumnKind.INTEGER,  # /24 and /48, of the destinations
+        "refused": ColumnKind.INTEGER,  # streams that ended before a message
+        "at_once": ColumnKind.INTEGER,  # null = times of an exporter can't be believed
+        "sampled": ColumnKind.FLAG,  # a sampled exporter told of it: all but sums is too low
+        "limits": ColumnKind.TEXT,  # flow limits that the address was beyond, blanks between
+        "heard": ColumnKind.TIME,  # when it was written down
+    },
+    events=("flow",),
+)
+LOGINS: Final = RuledLog(
+    name="LOGINS",
+    columns={
+        "service": ColumnKind.TEXT,  # imap, smtp, ..., as the mail server calls it
+        "why": ColumnKind.TEXT,  # it failed: password, unknown account, disabled, ...
+        "client": ColumnKind.HASHED,  # its address
+        "network": ColumnKind.HASHED,  # /24 or /64 of that address
+    },
+    events=("login", "failure"),
+)
+OWN_LOGS: Final = (FEEDBACK, MESSAGES, REFUSALS, MOVES, DEEDS, INCIDENTS, FLOWS, LOGINS)

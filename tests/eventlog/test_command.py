@@ -170,7 +170,7 @@ def test_what_was_said_and_dropped_is_checked(site: Path) -> None:
     wrong = oborona(site, "replay", "clocks", "--policy", str(site / "other"))
     assert wrong.exit_code != 0
     assert (
-        "there is no event log 'clocks'; there are feedback, messages, refusals, moves, deeds, incidents, clicks"
+        "there is no event log 'clocks'; there are feedback, messages, refusals, moves, deeds, incidents, flows, logins, clicks"
         in wrong.output
     )
 

@@ -21,7 +21,7 @@ from oborona.eventlog.export.moves import MoveLog
 from oborona.eventlog.export.own_log import OwnLog
 from oborona.eventlog.export.refusals import RefusalLog
 from oborona.eventlog.folder import LogFolder
-from oborona.eventlog.known_logs import OWN
+from oborona.eventlog.known_logs import own_kinds
 from oborona.eventlog.schema import OWN_NAMES
 from oborona.eventlog.slots import SLOT_S, slot_name
 from oborona.eventlog.tables.arrow_schema import arrow_schema
@@ -334,4 +334,4 @@ async def test_refusals_come_once_they_are_counted(tmp_path: Path) -> None:
 
 
 def test_the_logs_of_our_own_are_those_that_are_named() -> None:
-    assert {log.schema.name for log, _ in OWN} == OWN_NAMES
+    assert {log.schema.name for log in own_kinds()} == OWN_NAMES

@@ -34,6 +34,7 @@ from oborona.daemon.reader.wire import PictureOutcome, ReaderTask
 from oborona.daemon.site import watch as site_watch
 from oborona.daemon.trainer import process as believing
 from oborona.daemon.trainer import trainer
+from oborona.doors import login_recorder
 from oborona.doors.delivery import handover
 from oborona.doors.http import logins
 from oborona.eventlog import log_metrics as event_logs
@@ -226,6 +227,7 @@ def count_worker(number: int, *, healthy: bool) -> None:
     limit_report.LIMITS.inc("HOURLY", "hold", "shadow", by=3 + number)
     bounces.BOUNCES.inc("unknown user", by=2 + number)
     logins.FAILED.inc("password", by=4 + number)
+    login_recorder.LOST.inc(by=number)
     entrances.DOOR.inc("exim", "answered", by=8)
     entrances.DOOR.inc("spamd", "too-large")
     concurrency_limit.BUSY.inc(by=6)

@@ -1,11 +1,13 @@
 """Wrong passwords at a real Dovecot, and at a real Postfix that asks it: they are reported to us,
-counted for the account, and an account that is banned can't log in.
+counted for the account, and an account that is banned can't log in. They and logins that succeed
+are recorded for the log of events.
 """
 
 from __future__ import annotations
 
 import base64
 import imaplib
+import json
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,6 +15,7 @@ from typing import Final
 
 import pytest
 
+from oborona import state_files
 from tests.peers.dns import Zones
 from tests.peers.dovecot import PASSWORD, Dovecot
 from tests.peers.ports import free_port
@@ -70,6 +73,8 @@ def gate() -> Iterator[Gate]:
             "doors.http.listen": f"inet:127.0.0.1:{free_port()}",
             "doors.http.keys_file": keys,
             "doors.http.refuse_banned_logins": "true",
+            "eventlog.enabled": "true",
+            "eventlog.look_s": 300,  # what is recorded stays where the test looks for it
         }
         try:
             with Gate(zones.setting, GUESSED, settings=settings) as running:
@@ -117,6 +122,37 @@ def submit(postfix: Postfix, user: str, password: str) -> int:
 def failed(gate: Gate, login: str) -> list[str]:
     """Return the protocols by which an account's logins failed."""
     return [one["protocol"] for one in gate.events("failed login") if one["login"] == login]
+
+
+def recorded(gate: Gate, login: str) -> list[tuple[str, str, str, str]]:
+    """Return what waits for the log of events: event, service, why, client."""
+    folder = gate.oborona.state / state_files.EVENT_LOG_RECEIVED / "logins"
+    rows = (
+        json.loads(line)
+        for path in sorted(folder.rglob("[0-9]*.jsonl"))
+        for line in path.read_text().splitlines()
+    )
+    return [
+        (row["event"], row["service"], row.get("why", ""), row["client"])
+        for row in rows
+        if row["person"] == f"account {login}"
+    ]
+
+
+def test_logins_that_succeed_and_fail_are_recorded(
+    gate: Gate, dovecot: Dovecot, postfix: Postfix
+) -> None:
+    assert not read_mail(dovecot, "joe", "a guess")
+    assert read_mail(dovecot, "joe", PASSWORD)
+    assert submit(postfix, "joe", "a guess") == 535
+    assert submit(postfix, "joe", PASSWORD) == 235
+    eventually(lambda: len(recorded(gate, "joe")) == 4)
+    assert sorted(recorded(gate, "joe")) == [
+        ("failure", "imap", "password", "127.0.0.1"),
+        ("failure", "smtp", "password", "192.0.2.9"),
+        ("login", "imap", "", "127.0.0.1"),
+        ("login", "smtp", "", "192.0.2.9"),
+    ]
 
 
 def test_wrong_passwords_are_counted_and_told(

@@ -40,6 +40,7 @@ from oborona.daemon.reader import service as reader
 from oborona.daemon.site import watch as site_watch
 from oborona.daemon.trainer import process as trainer_process
 from oborona.daemon.trainer import trainer
+from oborona.doors import login_recorder
 from oborona.doors.delivery import handover
 from oborona.doors.http import logins
 from oborona.eventlog import log_metrics as event_logs
@@ -67,6 +68,7 @@ OF_WORKER: Final = (
     limit_report.LIMITS,
     bounces.BOUNCES,
     logins.FAILED,
+    login_recorder.LOST,
     listeners.DOOR,
     concurrency_limit.BUSY,
     scan_tracker.SET_APART,

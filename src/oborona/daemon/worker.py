@@ -44,6 +44,7 @@ from oborona.doors.context import DoorContext, DoorServer
 from oborona.doors.delivery.entry_lookup import JournalTiming, find_entry
 from oborona.doors.delivery.handover import DeliveryServices
 from oborona.doors.delivery.server import DeliveryServer
+from oborona.doors.login_recorder import LoginRecorder
 from oborona.doors.memory_budget import MemoryBudget
 from oborona.errors import StoreError
 from oborona.heartbeat import beat_forever
@@ -272,6 +273,8 @@ class WorkerProcess:
             room = MemoryBudget(self._settings.worker.max_bodies_bytes)
             closings.add(pulse.stop, "the pulse can't be stopped")
             logins = LoginWatch(session_services)
+            recorder = LoginRecorder.of(self._settings, self._state)
+            closings.add(recorder.close, "the last logins may be lost")
             servers: list[DoorServer] = []
             # where something failed nobody is answered by what is being closed
             closings.add(partial(self._drain, servers, 0.0), "sessions can't be ended")
@@ -287,6 +290,7 @@ class WorkerProcess:
                     note=partial(DOOR.inc, door.name),
                     keep=self._trapping.keep,
                     logins=logins,
+                    record_login=recorder.note,
                     policy=lambda: self._policy.current,
                     count_address=lambda address: count_address(
                         counters, site.hasher, address, time.time()
@@ -316,6 +320,7 @@ class WorkerProcess:
                         self._accounts.watch(),
                         self._persons.watch(),
                         self._contacts.watch(),
+                        recorder.run(),
                         self._final.watch(),
                         write_periodically(self._state, partial(self._status, asking), log),
                     )

@@ -13,7 +13,7 @@ from typing import Final, NamedTuple, Protocol
 from oborona.config import Settings, WorkerSettings
 from oborona.dns import DnsAsker
 from oborona.doors.handler import SessionHandlerFactory
-from oborona.doors.login_attempt import LoginObserver
+from oborona.doors.login_attempt import LoginAttempt, LoginObserver
 from oborona.doors.memory_budget import MemoryBudget
 from oborona.doors.overload import without_reference
 from oborona.doors.reply import ReplyAction, SessionReply
@@ -60,6 +60,8 @@ class DoorContext(NamedTuple):
     room: MemoryBudget  # for messages that come in or are judged
     # returns what somebody is told who comes when the door is full, by address, and records it
     turned_away: Callable[[str], SessionReply] = without_reference
+    # records who logged in or could not, in the log of events; where there is none, nothing
+    record_login: Callable[[LoginAttempt], None] = lambda _attempt: None
 
 
 StartDoor = Callable[[DoorContext, socket.socket], Awaitable[DoorServer]]

@@ -1,4 +1,4 @@
-"""What a mail server tells of somebody who could not log in, and who is told of it."""
+"""What a mail server tells of somebody who logged in or could not, and who is told of it."""
 
 from __future__ import annotations
 
@@ -8,11 +8,12 @@ import msgspec
 
 
 class LoginAttempt(msgspec.Struct, frozen=True, kw_only=True):
-    """Somebody who could not log in."""
+    """Somebody who logged in, or could not."""
 
     login: str  # as the client gave it
     address: str = ""  # of the client; empty: not known
     protocol: str = ""  # of the mail server, such as imap or smtp
+    why: str = ""  # it failed, such as password; empty: it did not
 
 
 class LoginObserver(Protocol):

@@ -96,7 +96,7 @@ class DeclaredLog(msgspec.Struct, frozen=True, kw_only=True):
     time: str
     event: str
     person: tuple[str, ...]
-    info: tuple[str, ...]
+    info: tuple[str, ...] | None  # None: no event is another one told twice
 
 
 def read_logs(folder: Path, taken: frozenset[str]) -> tuple[DeclaredLog, ...]:

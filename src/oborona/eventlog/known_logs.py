@@ -11,6 +11,8 @@ from oborona.config import Settings
 from oborona.eventlog.declared_log import DeclaredLog, read_logs
 from oborona.eventlog.export.accounts import DeedLog, IncidentLog
 from oborona.eventlog.export.feedback import FeedbackLog
+from oborona.eventlog.export.flows import FlowLog
+from oborona.eventlog.export.logins import LoginLog
 from oborona.eventlog.export.messages import MessageLog
 from oborona.eventlog.export.moves import MoveLog
 from oborona.eventlog.export.own_log import OwnLog
@@ -24,8 +26,9 @@ OWN: Final[tuple[tuple[type[OwnLog], str], ...]] = (
     (MoveLog, state_files.MOVES),
     (DeedLog, state_files.ACCOUNTS),
     (IncidentLog, state_files.ACCOUNTS),
+    (FlowLog, state_files.FLOWS),
 )
-"""Logs of our own, each with the store that it follows."""
+"""Logs of our own, each with the store that it follows; `logins` comes by the spool of events."""
 
 
 def root_folder(settings: Settings, state: Path) -> Path:
@@ -49,4 +52,9 @@ def schemas(settings: Settings) -> tuple[LogSchema, ...]:
 
 def with_own(declared: Sequence[DeclaredLog]) -> tuple[LogSchema, ...]:
     """Return the schemas of our own logs, and of those that are declared behind them."""
-    return (*(log.schema for log, _ in OWN), *(log.schema for log in declared))
+    return (*(log.schema for log in own_kinds()), *(log.schema for log in declared))
+
+
+def own_kinds() -> tuple[type[OwnLog | LoginLog], ...]:
+    """Return the logs of our own, whichever way their events come."""
+    return (*(log for log, _ in OWN), LoginLog)

@@ -18,7 +18,9 @@ from oborona.eventlog.daily.day_pass import DayPass
 from oborona.eventlog.declared_log import DeclaredLog, read_logs
 from oborona.eventlog.engines.choice import open_engine, work_folder
 from oborona.eventlog.erasure.eraser import PersonEraser
+from oborona.eventlog.export import logins
 from oborona.eventlog.export.dropped_files import DroppedFiles
+from oborona.eventlog.export.empty_slots import EmptySlots
 from oborona.eventlog.export.exporter import LogExporter
 from oborona.eventlog.export.own_log import OwnLog
 from oborona.eventlog.export.received_events import ReceivedEvents
@@ -219,19 +221,34 @@ def open_logs(
             lambda folder: [LogExporter(log, folder, store, back_s=back_s, clock=clock)],
         )
 
-    def told(log: DeclaredLog) -> WorkedLog:
-        most_rows = settings.eventlog.table_rows
+    most_rows = settings.eventlog.table_rows
+
+    def received(log: DeclaredLog, folder: LogFolder) -> ReceivedEvents:
         spool = state / state_files.EVENT_LOG_RECEIVED / log.schema.name
+        return ReceivedEvents(log, spool, folder, store, hasher, most_rows=most_rows, clock=clock)
+
+    def told(log: DeclaredLog) -> WorkedLog:
         return worked(
             log.schema,
             lambda folder: [
                 DroppedFiles(log, folder, store, hasher, most_rows=most_rows, clock=clock),
-                ReceivedEvents(log, spool, folder, store, hasher, most_rows=most_rows, clock=clock),
+                received(log, folder),
             ],
         )
 
+    logged_in = worked(
+        logins.SCHEMA,
+        lambda folder: [
+            received(logins.DECLARED, folder),
+            EmptySlots(logins.SCHEMA, folder, store, clock=clock),
+        ],
+    )
     return EventLogs(
-        [*(exported(log(state / name, hasher)) for log, name in OWN), *map(told, declared)],
+        [
+            *(exported(log(state / name, hasher)) for log, name in OWN),
+            logged_in,
+            *map(told, declared),
+        ],
         rules,
         store,
     )

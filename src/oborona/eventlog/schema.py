@@ -38,7 +38,9 @@ WORK: Final = (
 """Columns that a batch, a day, or a table by event time, has beside those of its log."""
 EventRow = tuple[Any, ...]
 """Values of one event, in the order of its schema's columns."""
-OWN_NAMES: Final = frozenset({"feedback", "messages", "refusals", "moves", "deeds", "incidents"})
+OWN_NAMES: Final = frozenset(
+    {"feedback", "messages", "refusals", "moves", "deeds", "incidents", "flows", "logins"}
+)
 """Logs of our own; all others are declared."""
 DEFAULT_THRESHOLD: Final = 300.0  # events of one name of one person in a day
 

@@ -7,6 +7,7 @@ import shutil
 import signal
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner
@@ -16,9 +17,11 @@ from oborona.accounts.account import AccountNetwork, AccountRecord
 from oborona.accounts.flows.store import FileState, FlowStore
 from oborona.accounts.store.accounts import AccountStore
 from oborona.cli import main
+from oborona.eventlog.export.flows import FlowLog
 from oborona.telemetry import status
 from tests.accounts.flows.captured_smtp import SmtpSession, write_pcap
 from tests.daemon.flows.counted_flows import counted, destinations, taken, wait
+from tests.eventlog.worlds import HASHER
 from tests.peers.nfcapd import Nfcapd
 from tests.peers.oborona import Oborona
 
@@ -43,6 +46,13 @@ def started(folder: Path, source: str) -> Oborona:
             "reader.enabled": False,
         }
     )
+
+
+def logged(daemon: Oborona) -> list[dict[str, Any]]:
+    """Return all rows that the log of events would have."""
+    log = FlowLog(daemon.state / state_files.FLOWS, HASHER)
+    rows: list[dict[str, Any]] = log.table(0, log.last_place(0, time.time() + 60)).to_pylist()
+    return rows
 
 
 def json_file(folder: Path, name: str, streams: int, source: str = "192.0.2.5") -> None:
@@ -105,6 +115,9 @@ def test_files_of_nfcapd_are_counted_and_shown(folder: Path, collected: Path) ->
         (exporter,) = shown["exporters"]
         assert (exporter["exporter"], exporter["records"]) == ("127.0.0.1", 150)
         assert "192.0.2.5" in daemon.run("flows", "status").stdout
+        (row,) = logged(daemon)
+        assert (row["streams"], row["destinations"], row["networks"]) == (150, 150, 1)
+        assert row["person"] == HASHER.person("address 192.0.2.5")
         doctor = daemon.run("doctor").stdout
         assert "exporter 127.0.0.1" in doctor
         assert "1 files in the last day" in doctor
@@ -147,6 +160,9 @@ def test_no_kill_loses_or_repeats_a_file(folder: Path) -> None:
             "flow-octets": 700 * streams,
         }
         assert len(list((folder / "taken").iterdir())) == KILLS
+        rows = logged(daemon)
+        assert sum(row["streams"] for row in rows) == streams
+        assert len({row["id"] for row in rows}) == len(rows) == KILLS
 
 
 @pytest.mark.parametrize(

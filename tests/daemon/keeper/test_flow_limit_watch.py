@@ -22,6 +22,8 @@ from oborona.accounts.flows.store import (
 from oborona.accounts.store.accounts import AccountStore
 from oborona.daemon.keeper.flow_limit_watch import PASSED, FlowLimitWatch
 from oborona.daemon.keeper.policy_in_force import PolicyInForce
+from oborona.eventlog.export.flows import FlowLog
+from tests.eventlog.worlds import HASHER
 
 NOW: Final = 1_795_000_030.0
 START: Final = 1_794_999_960
@@ -127,6 +129,9 @@ async def test_each_window_is_tried_once(site: FlowSite) -> None:
     await site.watch.step()
     assert [one.value for one in site.heard] == [120, 130]
     assert PASSED.value("STREAMS", "live") == before + 2
+    log = FlowLog(site.state / state_files.FLOWS, HASHER)
+    rows = log.table(0, log.last_place(0, NOW + 1)).to_pylist()
+    assert [row["limits"] for row in rows] == [None, "STREAMS", "STREAMS"]
     site.told(START + 3600, 1000)  # of a clock that runs ahead
     await site.watch.step()
     assert len(site.heard) == 2

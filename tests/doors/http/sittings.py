@@ -136,6 +136,7 @@ class Sittings:
         self.keeps = True
         self.banned: set[str] = set()
         self.attempts: list[LoginAttempt] = []
+        self.recorded: list[LoginAttempt] = []
         self.policy: Callable[[], Policy] = shipped_policy
         self.asker: DnsAsker = NobodyAsked()
         self.counters = MemoryCounters()
@@ -157,6 +158,7 @@ class Sittings:
             note=self._note,
             keep=self._keep,
             logins=self,
+            record_login=self.recorded.append,
             policy=self.policy,
             count_address=self._count,
             room=MemoryBudget(self.settings.worker.max_bodies_bytes),

@@ -147,7 +147,8 @@ async def test_what_was_counted_may_be_of_who_had_it_before(
         at.counters.add(CountedPieces(shingles=(shingle,), pairs=()), Amounts(seen=7), time.time())
         with FlowStore(open_folder / state_files.FLOWS) as flows, flows.transaction() as db:
             db.executemany(
-                "INSERT INTO flow_window VALUES (?, ?, 'nfcapd.1', 9, 9, ?, 1, 1, 0, 0)",
+                "INSERT INTO flow_window (start, address, file, packets, octets, streams,"
+                " destinations, refused, sampled) VALUES (?, ?, 'nfcapd.1', 9, 9, ?, 1, 0, 0)",
                 [
                     (int(now) - 60, "9.1.0.8", 7),
                     (int(now) - 120, "9.1.0.8", 4),

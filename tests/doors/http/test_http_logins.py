@@ -40,8 +40,11 @@ async def test_a_wrong_password_is_reported(open_folder: Path, more: dict[str, o
     async with door(open_folder).serving() as at:
         assert await post(at, "report", REPORT | more) == (200, YES)
         assert at.attempts == [
-            LoginAttempt(login="ann@example.org", address="192.0.2.9", protocol="imap")
+            LoginAttempt(
+                login="ann@example.org", address="192.0.2.9", protocol="imap", why="password"
+            )
         ]
+        assert at.recorded == at.attempts
     assert FAILED.value("password") == before + 1
     assert at.notes == {"answered": 1}
 
@@ -64,6 +67,7 @@ async def test_what_is_no_wrong_password_counts_for_nobody(
     async with door(open_folder).serving() as at:
         assert await post(at, "report", REPORT | told) == (200, YES)
         assert at.attempts == []
+        assert [(one.login, one.why) for one in at.recorded] == [("ann@example.org", why)]
     if why:
         assert FAILED.value(why) == before + 1
 
@@ -71,8 +75,11 @@ async def test_what_is_no_wrong_password_counts_for_nobody(
 @pytest.mark.parametrize("login", ["", "a" * 321, "ann\x00", "ann\n", "\u202e\x07"])
 async def test_a_name_that_no_account_has_counts_for_nobody(open_folder: Path, login: str) -> None:
     async with door(open_folder).serving() as at:
-        assert await post(at, "report", REPORT | {"login": login}) == (200, YES)
+        for success in (False, True):
+            told = REPORT | {"login": login, "success": success}
+            assert await post(at, "report", told) == (200, YES)
         assert at.attempts == []
+        assert at.recorded == []
 
 
 async def test_an_address_that_is_none_is_left_out(open_folder: Path) -> None:
@@ -150,8 +157,12 @@ JSON = st.recursive(
     | st.dictionaries(st.sampled_from(sorted(REPORT)), JSON).map(msgspec.json.encode),
 )
 async def test_any_octets_are_answered_or_refused(command: str, body: bytes) -> None:
+    recorded: list[LoginAttempt] = []
     try:
-        answer = await answer_login(command, body, _Nobody(), refuse=True)
+        answer = await answer_login(command, body, _Nobody(), recorded.append, refuse=True)
     except PeerError:
         return
     assert isinstance(answer, LoginAnswer)
+    for attempt in recorded:
+        assert attempt.login.isprintable()
+        assert len(attempt.protocol) <= 20

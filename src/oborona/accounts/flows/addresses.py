@@ -19,6 +19,9 @@ from oborona.reputation.networks import Network
 
 AddressIds = npt.NDArray[np.int64]
 _FIRST_V6: Final = 1 << 32
+_V4_HOST: Final = 8  # bits of an address within its network
+_V4_NETWORKS: Final = 1 << 24  # all numbers of theirs are below
+_V6_NETWORK: Final = 6  # octets: what one site gets (RFC 6177)
 _MAPPED: Final = b"\0" * 10 + b"\xff\xff"
 _MAPPED_FIRST: Final = 0xFFFF << 32
 
@@ -96,6 +99,21 @@ class AddressTable:
         if number < _FIRST_V6:
             return socket.inet_ntop(socket.AF_INET, number.to_bytes(4, "big"))
         return socket.inet_ntop(socket.AF_INET6, self._octets[number - _FIRST_V6])
+
+    def networks_of(self, numbers: AddressIds) -> AddressIds:
+        """Return a number for the /24 or /48 network of each address; the same network, the same
+        number.
+        """
+        found = numbers >> _V4_HOST
+        of_v6 = numbers >= _FIRST_V6
+        if of_v6.any():
+            known: dict[bytes, int] = {}
+            found[of_v6] = [
+                _V4_NETWORKS
+                + known.setdefault(self._octets[number - _FIRST_V6][:_V6_NETWORK], len(known))
+                for number in numbers[of_v6].tolist()
+            ]
+        return found
 
     def v6_from(self, place: int) -> list[int]:
         """Return the IPv6 addresses that were met, as integers of 128 bits, from a place on."""

@@ -11,10 +11,15 @@ nobody noted, which goes; after it, one that is noted, which is released
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Final
 
 import msgspec
+import numpy as np
+import numpy.typing as npt
 
+from oborona.accounts.addresses.own_networks import NetworkHolder
 from oborona.accounts.flows.addresses import AddressTable
+from oborona.accounts.flows.records import Numbers
 from oborona.accounts.flows.spool_records import spool_records
 from oborona.accounts.flows.store import (
     ExporterWindow,
@@ -26,6 +31,8 @@ from oborona.accounts.flows.store import (
 from oborona.accounts.flows.windows import FlowWindow
 from oborona.counters.whole_spool import WholeSpool
 from oborona.message.hashing import Hasher
+
+_NETWORK_BITS: Final = 32  # networks of a window have smaller numbers
 
 
 class ReadFile(msgspec.Struct, frozen=True, kw_only=True):
@@ -49,6 +56,7 @@ class FlowTaker:
         spool: the staged counts.
         hasher: of the site.
         kept_from: windows of sources with so many streams are kept.
+        holder: tells whose account an address is.
     """
 
     def __init__(
@@ -58,11 +66,13 @@ class FlowTaker:
         hasher: Hasher,
         *,
         kept_from: int,
+        holder: Callable[[str], NetworkHolder] = lambda _address: NetworkHolder(),
     ) -> None:
         self._store = store
         self._spool = spool
         self._hasher = hasher
         self._kept_from = kept_from
+        self._holder = holder
 
     def recover(self, now: float) -> None:
         """Bring to an end what a process before us began.
@@ -104,7 +114,7 @@ class FlowTaker:
             (
                 source
                 for window in read.windows
-                for source in kept(window, read.table, self._kept_from)
+                for source in kept(window, read.table, self._kept_from, self._holder)
             ),
             read.exporters,
         )
@@ -117,13 +127,17 @@ class FlowTaker:
         return taken
 
 
-def kept(window: FlowWindow, table: AddressTable, least: int) -> list[SourceWindow]:
+def kept(
+    window: FlowWindow, table: AddressTable, least: int, holder: Callable[[str], NetworkHolder]
+) -> list[SourceWindow]:
     """Return the rows of a window that are kept for a day."""
-    rows = (window.streams >= least).nonzero()[0].tolist()
+    many = window.streams >= least
+    networks = _networks(window, table, many)
     found = []
-    for row in rows:
+    for row in many.nonzero()[0].tolist():
         address = table.text_of(int(window.source[row]))
         at_once = int(window.at_once[row])
+        held_by = holder(address)
         found.append(
             SourceWindow(
                 start=window.start,
@@ -135,6 +149,23 @@ def kept(window: FlowWindow, table: AddressTable, least: int) -> list[SourceWind
                 destinations=int(window.destinations[row]),
                 refused=int(window.refused[row]),
                 sampled=bool(window.sampled[row]),
+                networks=int(networks[row]),
+                account=held_by.account,
+                customer=held_by.customer,
+                state=held_by.state,
             )
         )
     return found
+
+
+def _networks(window: FlowWindow, table: AddressTable, many: npt.NDArray[np.bool_]) -> Numbers:
+    """Return to how many networks a source sent, by row; 0 of rows that are not asked for."""
+    wanted = many[window.pair_source]
+    network = table.networks_of(window.pair_destination[wanted])
+    # two numbers in one, so that one plain sort brings what is equal together
+    pairs = (window.pair_source[wanted] << _NETWORK_BITS) | network
+    pairs.sort()
+    first = np.ones(len(pairs), dtype=bool)
+    first[1:] = pairs[1:] != pairs[:-1]
+    counts: Numbers = np.bincount(pairs[first] >> _NETWORK_BITS, minlength=len(many))
+    return counts

@@ -3,6 +3,10 @@
     flow_file      one row for each file that was met, by name and size: what became of it
     flow_window    windows of the last day, of sources with many streams
     flow_exporter  what each exporter told in each window of the last day
+    flow_take      the files whose windows are kept, in the order in which they were written
+    flow_excess    addresses that were beyond a limit, by window: the keeper's
+
+The log of events follows `flow_take`: its numbers only rise.
 
 A file is taken in one transaction with all that it says; WAL with synchronous=FULL: it is on the
 disk as taken before the counters get it.
@@ -64,6 +68,30 @@ MIGRATIONS: Final = (
             shared REAL NOT NULL,      -- share of streams that another exporter told of
             sampling INTEGER NOT NULL,
             PRIMARY KEY (start, exporter, file)
+        ) WITHOUT ROWID
+        """,
+    ),
+    (
+        """
+        CREATE TABLE flow_take (
+            number INTEGER PRIMARY KEY AUTOINCREMENT,  -- given once, whatever is purged
+            start INTEGER NOT NULL,    -- of its first window, Unix seconds
+            until INTEGER NOT NULL,    -- start of its last one
+            written REAL NOT NULL      -- Unix seconds
+        )
+        """,
+        "ALTER TABLE flow_window ADD COLUMN take INTEGER NOT NULL DEFAULT 0",  # 0: before these
+        "ALTER TABLE flow_window ADD COLUMN networks INTEGER",  # of its destinations
+        # as they were when it was written; empty: nobody is known to have the address
+        "ALTER TABLE flow_window ADD COLUMN account TEXT NOT NULL DEFAULT ''",
+        "ALTER TABLE flow_window ADD COLUMN customer TEXT NOT NULL DEFAULT ''",
+        "ALTER TABLE flow_window ADD COLUMN state TEXT NOT NULL DEFAULT ''",
+        """
+        CREATE TABLE flow_excess (
+            start INTEGER NOT NULL,    -- of the window, Unix seconds
+            address TEXT NOT NULL,
+            "limit" TEXT NOT NULL,
+            PRIMARY KEY (start, address, "limit")
         ) WITHOUT ROWID
         """,
     ),

@@ -51,6 +51,18 @@ class SourceWindow(msgspec.Struct, frozen=True, kw_only=True):
     destinations: int
     refused: int
     sampled: bool
+    networks: int | None = None  # of its destinations; None: nobody has counted them
+    account: str = ""  # id of who had the address when it was written; empty: nobody is known
+    customer: str = ""  # id of who answers for the account
+    state: str = ""  # of the account then
+
+
+class FlowMark(msgspec.Struct, frozen=True, kw_only=True):
+    """A source that was beyond a limit, by the window that showed it."""
+
+    start: int
+    address: str
+    limit: str
 
 
 class SourceSums(msgspec.Struct, frozen=True, kw_only=True):
@@ -101,16 +113,41 @@ class FlowStore(SharedSqliteFile):
         """
         with self.transaction() as db:
             self._put(file)
-            db.executemany(
-                f"INSERT INTO flow_window VALUES (?, ?, ?, {_marks(7)})",  # noqa: S608 - marks alone
-                [(w.start, w.address, file.name, *msgspec.structs.astuple(w)[2:]) for w in windows],
-            )
+            self._keep(file, list(windows))
             db.executemany(
                 f"INSERT INTO flow_exporter VALUES (?, ?, ?, {_marks(8)})",  # noqa: S608 - marks alone
                 [
                     (e.start, e.exporter, file.name, *msgspec.structs.astuple(e)[2:])
                     for e in exporters
                 ],
+            )
+
+    def _keep(self, file: FlowFile, windows: list[SourceWindow]) -> None:
+        """Write windows, under one number that is higher than all before."""
+        if not windows:
+            return
+        starts = [window.start for window in windows]
+        take = self._db.execute(
+            "INSERT INTO flow_take (start, until, written) VALUES (?, ?, ?)",
+            (min(starts), max(starts), file.taken),
+        ).lastrowid
+        names = SourceWindow.__struct_fields__
+        self._db.executemany(
+            f"INSERT INTO flow_window (file, take, {', '.join(names)})"  # noqa: S608 - names of columns
+            f" VALUES ({_marks(len(names) + 2)})",
+            [(file.name, take, *msgspec.structs.astuple(window)) for window in windows],
+        )
+
+    def mark(self, marks: Iterable[FlowMark]) -> None:
+        """Write down who was beyond a limit; what is there already stays.
+
+        Raises:
+            StoreError: nothing is written.
+        """
+        with self.transaction() as db:
+            db.executemany(
+                "INSERT OR IGNORE INTO flow_excess VALUES (?, ?, ?)",
+                map(msgspec.structs.astuple, marks),
             )
 
     def note(self, file: FlowFile) -> None:
@@ -205,10 +242,19 @@ class FlowStore(SharedSqliteFile):
         ]
 
     def purge(self, now: float) -> None:
-        """Drop what nobody asks for any more at Unix time `now`."""
+        """Drop what nobody asks for any more at Unix time `now`.
+
+        A window of a file that came late stays a day all the same: the log of events follows it.
+        """
         with self.transaction() as db:
-            for table in ("flow_window", "flow_exporter"):
+            for table in ("flow_exporter", "flow_excess"):
                 db.execute(f"DELETE FROM {table} WHERE start < ?", (now - DAY_S,))  # noqa: S608 - names above
+            db.execute("DELETE FROM flow_take WHERE written < ?", (now - DAY_S,))
+            db.execute(
+                "DELETE FROM flow_window"
+                " WHERE start < ? AND take NOT IN (SELECT number FROM flow_take)",
+                (now - DAY_S,),
+            )
             db.execute(
                 "DELETE FROM flow_file WHERE taken < ? AND state <> 'staged'", (now - FILES_S,)
             )

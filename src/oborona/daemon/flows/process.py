@@ -131,20 +131,17 @@ def open_follower(settings: Settings, state: Path, stores: ExitStack) -> FlowFol
         state / state_files.COUNTERS / state_files.COUNTERS_SPOOL,
         SPOOL_NAME,
     )
+    networks = OwnNetworks(
+        map(ip_network, settings.site.networks.split()), state / state_files.ACCOUNTS
+    )
     taker = FlowTaker(
         store,
         spool,
         Hasher(secret.load(state).shingles),
         kept_from=flows.kept_from,
+        holder=networks.holder,
     )
-    return FlowFollower(
-        flow_source(flows, store),
-        taker,
-        store,
-        networks=OwnNetworks(
-            map(ip_network, settings.site.networks.split()), state / state_files.ACCOUNTS
-        ),
-    )
+    return FlowFollower(flow_source(flows, store), taker, store, networks=networks)
 
 
 def flow_source(settings: FlowSettings, store: FlowStore) -> FlowSource:

@@ -1,7 +1,7 @@
 """The keeper tries limits on flows whenever the flow process has taken a window.
 
-    flows.db has moved → sums of the windows that limits ask for → who is over → log, metric, and an
-    excess of the account, for the inspector
+    flows.db has moved → sums of the windows that limits ask for → who is over → log, metric, a mark
+    in flows.db, and an excess of the account, for the inspector
 
 An account has an excess again and again while it goes on; they are one incident.
 """
@@ -25,7 +25,7 @@ from oborona.accounts.flows.excesses import (
     window_s,
 )
 from oborona.accounts.flows.loss import losses
-from oborona.accounts.flows.store import DAY_S, FlowStore
+from oborona.accounts.flows.store import DAY_S, FlowMark, FlowStore
 from oborona.daemon.keeper.followed_directory import FollowedDirectory
 from oborona.daemon.keeper.policy_in_force import PolicyInForce
 from oborona.metrics import Counter
@@ -126,6 +126,8 @@ class FlowLimitWatch:
         told = store.exporters(int(now - DAY_S))
         lately = [row for row in told if row.start > latest - HOUR_S]
         self._tell(ruling, now, certain=sure(lately, losses(told), named=self._named))
+        if ruling.passed:
+            store.mark(_mark(passed) for passed in ruling.passed)
 
     def _tell(self, ruling: FlowRuling, now: float, *, certain: bool) -> None:
         for passed in ruling.passed:
@@ -136,6 +138,12 @@ class FlowLimitWatch:
             event(log, logging.DEBUG, "flow limit", limit=name, of=subject, verdict="none")
         for fault in ruling.faults:
             event(log, logging.WARNING, "fault", what=f"flow limit {fault}")
+
+
+def _mark(passed: FlowExcess) -> FlowMark:
+    """Return what the log of events says of it: at the last window of the address."""
+    sums = passed.sums
+    return FlowMark(start=sums.latest, address=sums.address, limit=passed.limit.name)
 
 
 def _report(passed: FlowExcess) -> None:

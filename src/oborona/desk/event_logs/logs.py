@@ -18,7 +18,7 @@ from oborona.errors import ConfigError
 from oborona.eventlog.batch.store import LogStore
 from oborona.eventlog.erasure.persons import persons_of
 from oborona.eventlog.keys import EventHasher
-from oborona.eventlog.known_logs import OWN, schemas
+from oborona.eventlog.known_logs import own_kinds, schemas
 from oborona.eventlog.schema import LogSchema
 
 _NUMBER: Final = re.compile(r"-?[0-9]{1,19}")
@@ -49,7 +49,7 @@ def person_hashes(site: Site, log: str, parts: Sequence[str]) -> list[int]:
     Raises:
         ConfigError: as of `persons_of`.
     """
-    own = next((one for one, _ in OWN if one.schema.name == log), None)
+    own = next((one for one in own_kinds() if one.schema.name == log), None)
     return sorted(persons_of(parts, own, EventHasher(secret.load(site.state).eventlog)))
 
 

@@ -2,7 +2,8 @@
 
     ?command=allow    before or after it has looked at the password → {"status": 0}, or -1 for who
                       may not log in
-    ?command=report   how it ended: what failed for its password is counted
+    ?command=report   how it ended: it goes into the log of events, and what failed for its password
+                      is counted
 
 Whatever goes wrong here lets people log in: Dovecot takes any other answer for a yes.
 
@@ -11,6 +12,7 @@ Source: Dovecot, "Authentication policy support", 2.2.27 to 2.4; src/auth/auth-p
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Annotated, Final, Literal
 
 import msgspec
@@ -26,8 +28,10 @@ LOGINS: Final = "/v1/logins"
 MAX_BODY: Final = 16 * 1024  # bytes; Dovecot's are 300
 MAX_LOGIN: Final = 320  # characters
 ALLOW, REPORT = "allow", "report"
-PASSWORD: Final = frozenset({"credentials", ""})  # Dovecot 2.3 gives no reason
-_OTHERS: Final = {
+WRONG: Final = "password"  # what was wrong
+_WHYS: Final = {
+    "credentials": WRONG,
+    "": WRONG,  # Dovecot 2.3 gives no reason
     "account": "unknown account",
     "expired": "expired",
     "disabled": "disabled",
@@ -65,14 +69,20 @@ _NO: Final = LoginAnswer(status=-1, msg="the account is banned")
 
 
 async def answer_login(
-    command: str, body: bytes, observer: LoginObserver, *, refuse: bool
+    command: str,
+    body: bytes,
+    observer: LoginObserver,
+    record: Callable[[LoginAttempt], None],
+    *,
+    refuse: bool,
 ) -> LoginAnswer:
     """Answer what a Dovecot asks or tells.
 
     Args:
         command: allow or report.
         body: of the request.
-        observer: is told of it.
+        observer: is told of what failed for its password.
+        record: takes down each login whose name may be one, and how it ended.
         refuse: banned accounts may not log in.
 
     Raises:
@@ -83,24 +93,22 @@ async def answer_login(
     told = decode_body(_DECODER, body)
     if command == ALLOW:
         return _NO if refuse and told.login and observer.forbids(told.login) else _YES
-    if not told.success:
-        await _take(told, observer)
+    why = "" if told.success else _why(told)
+    if why:
+        FAILED.inc(why)
+    if told.login.isprintable() and 0 < len(told.login) <= MAX_LOGIN:
+        attempt = LoginAttempt(
+            login=told.login, address=_address(told.remote), protocol=told.protocol[:20], why=why
+        )
+        record(attempt)
+        if why == WRONG:
+            await observer.failed(attempt)
     return _YES
 
 
-async def _take(told: LoginRequest, observer: LoginObserver) -> None:
-    """Count a login that failed, for the account where its password was wrong."""
-    why = "policy" if told.policy_reject else told.fail_type
-    if why not in PASSWORD:
-        FAILED.inc(_OTHERS.get(why, "other"))
-        return
-    FAILED.inc("password")
-    if told.login.isprintable() and 0 < len(told.login) <= MAX_LOGIN:
-        await observer.failed(
-            LoginAttempt(
-                login=told.login, address=_address(told.remote), protocol=told.protocol[:20]
-            )
-        )
+def _why(told: LoginRequest) -> str:
+    """Return why a login failed, in words of ours."""
+    return _WHYS.get("policy" if told.policy_reject else told.fail_type, "other")
 
 
 def _address(text: str) -> str:

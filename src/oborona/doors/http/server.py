@@ -346,6 +346,7 @@ class ScanHttpServer(WebServer):
             request.query.get("command", ""),
             body,
             self._at.logins,
+            self._at.record_login,
             refuse=self._at.settings.doors.http.refuse_banned_logins,
         )
         self._note("answered")

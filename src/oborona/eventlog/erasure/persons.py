@@ -9,11 +9,14 @@ import msgspec
 
 from oborona.atomic_file import write_atomically
 from oborona.errors import ConfigError, StoreError
+from oborona.eventlog.export.logins import LoginLog
 from oborona.eventlog.export.own_log import OwnLog
 from oborona.eventlog.keys import EventHasher
 
 
-def persons_of(parts: Sequence[str], own: type[OwnLog] | None, hasher: EventHasher) -> set[int]:
+def persons_of(
+    parts: Sequence[str], own: type[OwnLog | LoginLog] | None, hasher: EventHasher
+) -> set[int]:
     """Return the keyed hashes that a person may have in a log.
 
     Args:

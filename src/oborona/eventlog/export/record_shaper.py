@@ -67,8 +67,9 @@ class RecordShaper:
         parts = [values[name] for name in log.person]
         told = any(part is not None and part != "" for part in parts)
         person = self._hasher.person("\0".join(map(str, parts))) if told else None
-        info = (values[name] for name in log.info)
-        key = None if person is None else self._hasher.event(event, person, info)
+        key = None
+        if person is not None and log.info is not None:
+            key = self._hasher.event(event, person, (values[name] for name in log.info))
         return (ident, values[log.time], event, person, key, *map(values.get, self._columns))
 
 
