@@ -10,7 +10,7 @@ r"""The counter store on one machine: an LMDB environment, and reading it.
     \1..., \2..., ...   packed records (`record.py`) by prefix
 
 One B-tree holds all, so that a count and the position it came from change in one transaction. An
-environment is opened once per process, after the fork, and used from one thread. Read transactions
+environment is opened after the fork, once per process (`shared_environment.py`). Read transactions
 last for one read: an old one would keep every page freed since from being used again, and the file
 would grow. A file that is no whole LMDB file any more is set aside by the writer, never deleted;
 readers notice that another took its place.
@@ -30,6 +30,11 @@ from typing import Final
 import lmdb
 
 from oborona import state_files
+from oborona.counters.shared_environment import (
+    SharedEnvironment,
+    acquire_environment,
+    release_environment,
+)
 from oborona.counters.spool import NO_ROOM
 from oborona.counters.spool_follower import SpoolPosition
 from oborona.errors import StoreBusy, StoreError, StoreFull, StoreVersion
@@ -228,20 +233,21 @@ def begin(environment: lmdb.Environment) -> lmdb.Transaction[bytes]:
 
 
 class LmdbReader:
-    """The reading side; one per process, one thread.
+    """The reading side; for one thread, others of the process may have theirs.
 
     Args:
         directory: the store's.
-        environment: an environment of this process that is open already, such as its writer's.
+        environment: its writer's, where that is of this process.
     """
 
     def __init__(self, directory: Path, environment: lmdb.Environment | None = None) -> None:
         self.directory = directory
         self._environment = environment
-        self._shared = environment is not None
+        self._given = environment is not None
+        self._shared: SharedEnvironment | None = None
         self._process = _process
         self._looked_at = -LOOK_S
-        self._file: os.stat_result | None = None  # that the environment of our own maps
+        self._file: os.stat_result | None = None  # that the environment maps
 
     @contextlib.contextmanager
     def transaction(self) -> Iterator[lmdb.Transaction[bytes] | None]:
@@ -256,19 +262,28 @@ class LmdbReader:
         if self._process != _process:
             raise StoreError(f"the counter store in {self.directory} was opened before a fork")
         with as_store_error(self.directory):
-            environment = self._environment
-            if not self._shared:
+            if not self._given:
                 now = time.monotonic()
                 if now - self._looked_at >= LOOK_S:
                     self._looked_at = now
-                    if environment is not None and not self._is_in_place():
+                    if self._shared is not None and not self._is_in_place():
                         self.close()
-                environment = self._environment or self._open()
-            if environment is None:
+                if self._shared is None:
+                    self._open()
+            if self._environment is None:
                 yield None
                 return
-            with begin(environment) as txn:
-                yield txn
+            shared = self._shared
+            if shared is None:  # it was given
+                with begin(self._environment) as txn:
+                    yield txn
+                return
+            txn = shared.begin()
+            try:
+                with txn:
+                    yield txn
+            finally:
+                shared.end()
 
     @property
     def environment(self) -> lmdb.Environment | None:
@@ -279,9 +294,10 @@ class LmdbReader:
         return self._environment
 
     def close(self) -> None:
-        """Close the environment, unless another gave it."""
-        if self._environment is not None and not self._shared:
-            self._environment.close()
+        """Let the environment go; the last reader of the process closes it, unless it was given."""
+        if self._shared is not None:
+            release_environment(self._shared)
+            self._shared = None
         self._environment = None
 
     def _is_in_place(self) -> bool:
@@ -293,13 +309,19 @@ class LmdbReader:
         except FileNotFoundError:
             return False
 
-    def _open(self) -> lmdb.Environment | None:
+    def _open(self) -> None:
+        """Have an environment where there is a store."""
         try:
             self._file = (self.directory / state_files.COUNTERS_DATA).stat()
         except FileNotFoundError:
-            return None
+            return
         if not self._file.st_size:
-            return None
+            return
+        self._shared = acquire_environment(self._file, self._make)
+        if self._shared is not None:
+            self._environment = self._shared.environment
+
+    def _make(self) -> lmdb.Environment | None:
         environment = lmdb.open(
             os.fspath(self.directory),
             map_size=MAP_BYTES,
@@ -320,5 +342,4 @@ class LmdbReader:
         if not current:
             environment.close()
             return None
-        self._environment = environment
         return environment

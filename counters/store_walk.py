@@ -16,8 +16,9 @@ import msgspec
 import numpy as np
 
 from oborona.counters.batch import KEYS
-from oborona.counters.lmdb_store import FIRST_RECORD, begin
+from oborona.counters.lmdb_store import FIRST_RECORD
 from oborona.counters.record import KEY_BYTES, PREFIXES
+from oborona.counters.shared_environment import reading
 from oborona.types import CounterPrefix
 
 CHUNK: Final = 10_000  # records in one transaction: 10 ms
@@ -42,7 +43,7 @@ def walk(
     `place` is where to begin.
     """
     while True:
-        with begin(environment) as txn, txn.cursor() as cursor:
+        with reading(environment) as txn, txn.cursor() as cursor:
             if not cursor.set_range(place):
                 return
             walked = list(islice(cursor, CHUNK))

@@ -24,7 +24,7 @@ UNITS = (
     "oborona-trainer",
     "oborona-intake",
 )
-EXPOSURE = 1.0
+EXPOSURE = 1.1
 SOCKET = """
 [doors.milter]
 listen = "unix:/var/spool/postfix/oborona/milter.sock"

@@ -81,7 +81,7 @@ def console_process(context: CliContext) -> BesideProcess:
     def run(opened: tuple[socket.socket, ...], ready: Callable[[], None]) -> int:
         return serve_console(settings, parts, opened[0], path, ready)
 
-    return BesideProcess("console", ProcessKind.CONSOLE, listen, run)
+    return BesideProcess("console", ProcessKind.CONSOLE, listen, run, gives_way=True)
 
 
 def _first(by: str) -> Person:

@@ -29,6 +29,7 @@ class BesideProcess(NamedTuple):
     # opens what it listens on; who runs may return 0 when nobody has come for long
     listen: Callable[[ExitStack], tuple[socket.socket, ...]]
     run: Callable[[tuple[socket.socket, ...], Callable[[], None]], int]
+    gives_way: bool = False  # to processes that mail waits for
 
 
 def run_beside(
@@ -84,4 +85,5 @@ def beside_job(
         hung_s=loaded.settings.worker.hung_s,
         vital=vital,
         kind=other.kind,
+        gives_way=other.gives_way,
     )

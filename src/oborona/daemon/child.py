@@ -44,6 +44,7 @@ READY: Final = b"ready\n"
 STACKS: Final = b"Fatal Python error: "  # how what faulthandler writes begins
 REASON_BYTES: Final = 1000  # under PIPE_BUF: written whole or not at all
 _PR_SET_PDEATHSIG: Final = 1  # linux/prctl.h
+NICENESS: Final = 10
 
 
 class ClosableSocket(Protocol):
@@ -71,6 +72,7 @@ class ProcessJob:
     # on these it is started again when somebody connects, after it ended with 0 for want of
     # anything to do; empty: its end is trouble
     wakes_on: tuple[socket.socket, ...] = ()
+    gives_way: bool = False  # to processes that mail waits for
 
 
 def run_job(
@@ -106,6 +108,8 @@ def run_job(
         set_process_title(f"oborona: {job.name.replace('-', ' ')}")
         for thing in unneeded:
             thing.close()
+        if job.gives_way:
+            _give_way()
         if job.kind is not None:
             _confine(job.name, job.kind, log)
         status = job.run(partial(_ready, channel))
@@ -135,6 +139,15 @@ def exit_status(error: OboronaError, *, served: bool) -> int:
     ):
         return os.EX_CONFIG
     return os.EX_TEMPFAIL
+
+
+def _give_way() -> None:
+    """Have the scheduler prefer whoever else wants to run.
+
+    A unit may forbid it: then it competes with all else.
+    """
+    with contextlib.suppress(PermissionError):
+        os.setpriority(os.PRIO_PROCESS, 0, max(NICENESS, os.getpriority(os.PRIO_PROCESS, 0)))
 
 
 def _confine(name: str, kind: ProcessKind, log: logging.Logger) -> None:

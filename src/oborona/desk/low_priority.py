@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from typing import Final, TypeVar
 
-NICENESS: Final = 10
+NICENESS: Final = 15  # the desk itself gives way to mail by 10
 _T = TypeVar("_T")
 
 

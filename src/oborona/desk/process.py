@@ -74,7 +74,7 @@ def desk_process(source: SiteSource, settings: Settings, state: Path) -> BesideP
             runner.run(serve_desk(source, opened, ready))
         return os.EX_OK
 
-    return BesideProcess("desk", ProcessKind.DESK, listen, run)
+    return BesideProcess("desk", ProcessKind.DESK, listen, run, gives_way=True)
 
 
 async def serve_desk(
