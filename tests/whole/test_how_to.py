@@ -136,12 +136,22 @@ def test_the_page_has_its_tasks() -> None:
     assert all(len(commands) <= 5 for _, commands in TASKS)
 
 
+UNDOES = {"take it back": ("block a domain", "switch a DNSBL on")}
+DONE: set[str] = set()
+"""Titles of tasks that this process has done."""
+
+
 @pytest.mark.parametrize(("title", "commands"), TASKS, ids=[title for title, _ in TASKS])
 def test_a_task_is_done_by_its_commands(
     gate: Gate, at: Path, title: str, commands: list[str]
 ) -> None:
+    for other in UNDOES.get(title, ()):
+        if other not in DONE:  # another process of the run did it at its own site
+            for line in dict(TASKS)[other]:
+                _does(gate, at, line)
     for line in commands:
         ended = _does(gate, at, line)
+    DONE.add(title)
     if title.startswith("find"):
         assert ended.returncode in (0, 1)
     if title.startswith("see why"):
