@@ -31,8 +31,8 @@ import lmdb
 
 from oborona import state_files
 from oborona.counters.shared_environment import (
-    SharedEnvironment,
     acquire_environment,
+    reading,
     release_environment,
 )
 from oborona.counters.spool import NO_ROOM
@@ -244,7 +244,6 @@ class LmdbReader:
         self.directory = directory
         self._environment = environment
         self._given = environment is not None
-        self._shared: SharedEnvironment | None = None
         self._process = _process
         self._looked_at = -LOOK_S
         self._file: os.stat_result | None = None  # that the environment maps
@@ -262,28 +261,19 @@ class LmdbReader:
         if self._process != _process:
             raise StoreError(f"the counter store in {self.directory} was opened before a fork")
         with as_store_error(self.directory):
+            environment = self._environment
             if not self._given:
                 now = time.monotonic()
                 if now - self._looked_at >= LOOK_S:
                     self._looked_at = now
-                    if self._shared is not None and not self._is_in_place():
+                    if environment is not None and not self._is_in_place():
                         self.close()
-                if self._shared is None:
-                    self._open()
-            if self._environment is None:
+                environment = self._environment or self._open()
+            if environment is None:
                 yield None
                 return
-            shared = self._shared
-            if shared is None:  # it was given
-                with begin(self._environment) as txn:
-                    yield txn
-                return
-            txn = shared.begin()
-            try:
-                with txn:
-                    yield txn
-            finally:
-                shared.end()
+            with reading(environment) as txn:
+                yield txn
 
     @property
     def environment(self) -> lmdb.Environment | None:
@@ -295,9 +285,8 @@ class LmdbReader:
 
     def close(self) -> None:
         """Let the environment go; the last reader of the process closes it, unless it was given."""
-        if self._shared is not None:
-            release_environment(self._shared)
-            self._shared = None
+        if self._environment is not None and not self._given:
+            release_environment(self._environment)
         self._environment = None
 
     def _is_in_place(self) -> bool:
@@ -309,17 +298,15 @@ class LmdbReader:
         except FileNotFoundError:
             return False
 
-    def _open(self) -> None:
-        """Have an environment where there is a store."""
+    def _open(self) -> lmdb.Environment | None:
         try:
             self._file = (self.directory / state_files.COUNTERS_DATA).stat()
         except FileNotFoundError:
-            return
+            return None
         if not self._file.st_size:
-            return
-        self._shared = acquire_environment(self._file, self._make)
-        if self._shared is not None:
-            self._environment = self._shared.environment
+            return None
+        self._environment = acquire_environment(self._file, self._make)
+        return self._environment
 
     def _make(self) -> lmdb.Environment | None:
         environment = lmdb.open(

@@ -1,13 +1,17 @@
 """An environment as all readers of a process share it, whatever threads they are on: LMDB opens a
 store once in a process.
+
+The writer lets a store grow.  The map of who reads it grows with it while no thread of the process
+has a transaction: LMDB wants it so, for what they read would move.
 """
 
 from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from types import TracebackType
 from typing import Final
 
 import lmdb
@@ -19,49 +23,58 @@ PATIENCE_S: Final = 10.0  # a larger map waits so long for transactions of other
 _File = tuple[int, int]
 
 
-class SharedEnvironment:
-    """An environment, open; `acquire_environment` gives it.
-
-    The writer lets a store grow.  The map of who reads it grows with it while no thread of the
-    process has a transaction: LMDB wants it so, for what they read would move.
-    """
+class _SharedEnvironment:
+    """An environment, and how many use it and read in it."""
 
     def __init__(self, environment: lmdb.Environment, file: _File) -> None:
         self.environment: Final = environment
         self.file: Final = file
         self.users = 1
-        self._reading = 0
-        self._calm = threading.Condition(threading.Lock())
+        self.reading = 0
+        self.lock = threading.Lock()
+        self.calm = threading.Condition(self.lock)
 
-    def begin(self) -> lmdb.Transaction[bytes]:
-        """Return a read transaction; `end` follows once it is over.
 
-        Raises:
-            StoreBusy: other threads have theirs for too long.
-        """
-        with self._calm:
+class _ReadTransaction:
+    """A read transaction of a shared environment, as long as it is entered."""
+
+    __slots__ = ("_shared", "_transaction")
+
+    def __init__(self, shared: _SharedEnvironment) -> None:
+        self._shared = shared
+
+    def __enter__(self) -> lmdb.Transaction[bytes]:
+        shared = self._shared
+        with shared.lock:
             while True:
                 try:
-                    transaction = self.environment.begin()
+                    self._transaction = shared.environment.begin()
                 except lmdb.MapResizedError:
-                    if not self._calm.wait_for(lambda: not self._reading, PATIENCE_S):
+                    if not shared.calm.wait_for(lambda: not shared.reading, PATIENCE_S):
                         raise StoreBusy("the counter store has grown, and is being read") from None
-                    self.environment.set_mapsize(0)
+                    shared.environment.set_mapsize(0)
                 else:
-                    self._reading += 1
-                    return transaction
+                    shared.reading += 1
+                    return self._transaction
 
-    def end(self) -> None:
-        """A transaction is over."""
-        with self._calm:
-            self._reading -= 1
-            if not self._reading:
-                self._calm.notify_all()
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        where: TracebackType | None,
+    ) -> None:
+        try:
+            self._transaction.abort()
+        finally:
+            with self._shared.lock:
+                self._shared.reading -= 1
+                if not self._shared.reading:
+                    self._shared.calm.notify_all()
 
 
 _opening = threading.Lock()
-_by_file: dict[_File, SharedEnvironment] = {}
-_by_environment: dict[lmdb.Environment, SharedEnvironment] = {}
+_by_file: dict[_File, _SharedEnvironment] = {}
+_by_environment: dict[lmdb.Environment, _SharedEnvironment] = {}
 
 
 def _forked() -> None:
@@ -76,7 +89,7 @@ os.register_at_fork(after_in_child=_forked)
 
 def acquire_environment(
     file: os.stat_result, make: Callable[[], lmdb.Environment | None]
-) -> SharedEnvironment | None:
+) -> lmdb.Environment | None:
     """Return the environment of a file, made where this process has none; None where none is made.
 
     Args:
@@ -88,40 +101,31 @@ def acquire_environment(
         shared = _by_file.get(key)
         if shared is not None:
             shared.users += 1
-            return shared
+            return shared.environment
         environment = make()
-        if environment is None:
-            return None
-        shared = SharedEnvironment(environment, key)
-        _by_file[key] = _by_environment[environment] = shared
-        return shared
+        if environment is not None:
+            shared = _SharedEnvironment(environment, key)
+            _by_file[key] = _by_environment[environment] = shared
+        return environment
 
 
-def release_environment(shared: SharedEnvironment) -> None:
+def release_environment(environment: lmdb.Environment) -> None:
     """Use an environment no more; who is last closes it."""
     with _opening:
-        shared.users -= 1
-        if not shared.users:
-            _by_file.pop(shared.file, None)  # nor is it there after a fork
-            _by_environment.pop(shared.environment, None)
-            shared.environment.close()
+        shared = _by_environment.get(environment)
+        if shared is not None:  # else it is of before a fork
+            shared.users -= 1
+            if shared.users:
+                return
+            del _by_file[shared.file], _by_environment[environment]
+        environment.close()
 
 
-@contextmanager
-def reading(environment: lmdb.Environment) -> Iterator[lmdb.Transaction[bytes]]:
-    """Give a read transaction of an environment, which may be shared or its writer's.
+def reading(environment: lmdb.Environment) -> AbstractContextManager[lmdb.Transaction[bytes]]:
+    """Return a read transaction of an environment, which may be shared or its writer's.
 
     Raises:
-        StoreBusy: other threads have theirs for too long.
+        StoreBusy: when it is entered: other threads have theirs for too long.
     """
     shared = _by_environment.get(environment)
-    if shared is None:
-        with environment.begin() as transaction:
-            yield transaction
-        return
-    transaction = shared.begin()
-    try:
-        with transaction:
-            yield transaction
-    finally:
-        shared.end()
+    return environment.begin() if shared is None else _ReadTransaction(shared)

@@ -6,7 +6,8 @@ import os
 
 import pytest
 
-from oborona.daemon.child import NICENESS, _give_way
+from oborona.daemon.child import NICENESS
+from oborona.daemon.confinement.priority import step_back
 
 
 def niceness_after(before: int) -> int:
@@ -15,7 +16,7 @@ def niceness_after(before: int) -> int:
     child = os.fork()
     if not child:
         os.setpriority(os.PRIO_PROCESS, 0, max(before, os.getpriority(os.PRIO_PROCESS, 0)))
-        _give_way()
+        step_back(NICENESS)
         os.write(write, bytes([os.getpriority(os.PRIO_PROCESS, 0)]))
         os._exit(0)
     os.close(write)
@@ -36,5 +37,5 @@ def test_where_it_is_forbidden_it_competes(monkeypatch: pytest.MonkeyPatch) -> N
 
     monkeypatch.setattr(os, "setpriority", refuse)
     before = os.getpriority(os.PRIO_PROCESS, 0)
-    _give_way()
+    step_back(NICENESS)
     assert os.getpriority(os.PRIO_PROCESS, 0) == before

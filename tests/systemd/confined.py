@@ -1,8 +1,8 @@
 """Runs a program under a unit's own limits:  confined.py UNIT PROGRAM [ARGUMENT...]
 
 As the service manager would: no capability, no new privileges, no memory both written and executed,
-the unit's system calls. A call outside them kills here (the unit answers EPERM), so that none goes
-unseen. Its name spaces and folders are not made.
+the unit's niceness and system calls. A call outside them kills here (the unit answers EPERM), so
+that none goes unseen. Its name spaces and folders are not made.
 """
 
 import ctypes
@@ -61,6 +61,13 @@ def confine(unit: Path) -> None:
     assert seccomp.seccomp_load(context) == 0
 
 
+def step_back(unit: Path) -> None:
+    """Source: systemd.exec(5), Nice."""
+    for niceness in re.findall(r"^Nice=(\d+)$", unit.read_text(), re.MULTILINE):
+        os.setpriority(os.PRIO_PROCESS, 0, int(niceness))
+
+
 if __name__ == "__main__":
+    step_back(Path(sys.argv[1]))
     confine(Path(sys.argv[1]))
     os.execv(sys.argv[2], sys.argv[2:])

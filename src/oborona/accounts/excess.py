@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Final, Protocol
 
 import msgspec
@@ -71,6 +71,25 @@ def parse_excess(line: bytes) -> Excess:
         return _DECODER.decode(line)
     except (msgspec.DecodeError, RecursionError, UnicodeDecodeError) as error:
         raise WrongExcess(str(error) or "is nested too deep") from None
+
+
+def checked_excesses(lines: Iterable[bytes], refuse: Callable[[str], None]) -> Iterator[Excess]:
+    """Yield the excesses of lines; one that is none, or should be in no file, holds up no other.
+
+    Args:
+        lines: of JSON; empty ones are passed over.
+        refuse: is told why a line is not taken.
+    """
+    for line in lines:
+        if not line:
+            continue
+        try:
+            excess = parse_excess(line)
+            check_excess(excess)
+        except WrongExcess as error:
+            refuse(str(error))
+        else:
+            yield excess
 
 
 def check_excess(excess: Excess) -> None:

@@ -117,8 +117,9 @@ def _run(
 ) -> None:
     settings = context.loaded.settings
     if ProcessRole.WORKER in roles and read_link(context.state) is not None:
-        from oborona.daemon.site.model_follower import catch_up_models  # noqa: PLC0415 - of those
-        from oborona.desk.policy.machine_policy import catch_up  # noqa: PLC0415 - alone
+        # of those alone who have several machines
+        from oborona.daemon.site.model_follower import catch_up_models  # noqa: PLC0415
+        from oborona.desk.policy.machine_policy import catch_up  # noqa: PLC0415
 
         catch_up(context)
         if why := catch_up_models(context.state):

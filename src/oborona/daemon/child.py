@@ -32,6 +32,7 @@ from typing import Final, NoReturn, Protocol
 from oborona import heartbeat
 from oborona.daemon.confinement.kinds import ProcessKind, call_grants
 from oborona.daemon.confinement.prctl import prctl
+from oborona.daemon.confinement.priority import step_back
 from oborona.daemon.confinement.seccomp import SeccompUnavailable, install_filter
 from oborona.daemon.heap import trim_heap
 from oborona.daemon.process_title import set_process_title
@@ -109,7 +110,7 @@ def run_job(
         for thing in unneeded:
             thing.close()
         if job.gives_way:
-            _give_way()
+            step_back(NICENESS)
         if job.kind is not None:
             _confine(job.name, job.kind, log)
         status = job.run(partial(_ready, channel))
@@ -139,15 +140,6 @@ def exit_status(error: OboronaError, *, served: bool) -> int:
     ):
         return os.EX_CONFIG
     return os.EX_TEMPFAIL
-
-
-def _give_way() -> None:
-    """Have the scheduler prefer whoever else wants to run.
-
-    A unit may forbid it: then it competes with all else.
-    """
-    with contextlib.suppress(PermissionError):
-        os.setpriority(os.PRIO_PROCESS, 0, max(NICENESS, os.getpriority(os.PRIO_PROCESS, 0)))
 
 
 def _confine(name: str, kind: ProcessKind, log: logging.Logger) -> None:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
+from functools import partial
 from typing import Final, TypeVar
+
+from oborona.daemon.confinement.priority import step_back
 
 NICENESS: Final = 15  # the desk itself gives way to mail by 10
 _T = TypeVar("_T")
@@ -18,10 +19,7 @@ def run_aside(function: Callable[[], _T]) -> _T:
 
     A unit may forbid it: then it competes with all else.
     """
-    with ThreadPoolExecutor(1, thread_name_prefix="aside", initializer=_step_back) as thread:
+    with ThreadPoolExecutor(
+        1, thread_name_prefix="aside", initializer=partial(step_back, NICENESS)
+    ) as thread:
         return thread.submit(function).result()
-
-
-def _step_back() -> None:
-    with suppress(PermissionError):
-        os.setpriority(os.PRIO_PROCESS, 0, NICENESS)  # 0: this thread, which does not come back

@@ -132,9 +132,8 @@ def replacing(state: Path, guard: TurnGuard | None = None) -> Iterator[FinalMode
                 yield files
                 if files.kept:
                     store.replace(files.kept, machine=link.machine, now=time.time())
-            with suppress(
-                StoreError
-            ):  # it is in force everywhere; the keeper goes on, and says why
+            # it is in force everywhere; where this fails the keeper goes on, and says why
+            with suppress(StoreError):
                 bring_level(state, store)
 
 

@@ -25,6 +25,7 @@ from oborona.config.settings import PathSettings
 from oborona.daemon.confinement.kinds import ProcessKind, call_grants
 from oborona.daemon.confinement.memory import keep_memory_private
 from oborona.daemon.confinement.prctl import prctl
+from oborona.daemon.confinement.priority import step_back
 from oborona.daemon.confinement.seccomp import SeccompUnavailable, install_filter
 from oborona.daemon.final_trainer.training_round import TrainingRound, run_round
 from oborona.errors import OboronaError
@@ -105,8 +106,7 @@ def _step_back(orders: TrainingOrders) -> None:
         (resource.RLIMIT_CPU, orders.cpu_s),
     ):
         resource.setrlimit(limit, (most, most))
-    with suppress(PermissionError):  # a unit may forbid it: then it competes with all else
-        os.nice(NICENESS)
+    step_back(NICENESS)
 
 
 def _load_libraries() -> None:

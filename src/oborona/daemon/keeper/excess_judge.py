@@ -16,13 +16,13 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Final
 
 from oborona import state_files
-from oborona.accounts.excess import Excess, WrongExcess, check_excess, parse_excess
+from oborona.accounts.excess import checked_excesses
 from oborona.accounts.excess_runs import ExcessRun, ExcessRuns
 from oborona.accounts.excess_spool import TakenExcesses, set_apart, taken
 from oborona.accounts.incidents.store import IncidentStore
@@ -112,7 +112,9 @@ class ExcessJudge:
         with store.transaction():
             before = place = store.judged(name)
             lines = list(file.lines(before, AT_ONCE))
-            for run in ExcessRuns(_excesses((line for line, _ in lines), name)):
+            for run in ExcessRuns(
+                checked_excesses((line for line, _ in lines), partial(_tell_refused, name))
+            ):
                 _take(store, inspector, run)
             if lines:
                 _, place = lines[-1]
@@ -120,18 +122,8 @@ class ExcessJudge:
         return place > before
 
 
-def _excesses(lines: Iterable[bytes], name: str) -> Iterator[Excess]:
-    """Yield the excesses of lines; one that is none holds up no other."""
-    for line in lines:
-        if not line:
-            continue
-        try:
-            excess = parse_excess(line)
-            check_excess(excess)
-        except WrongExcess as error:
-            event(log, logging.WARNING, "an excess can't be judged", file=name, why=str(error))
-        else:
-            yield excess
+def _tell_refused(name: str, why: str) -> None:
+    event(log, logging.WARNING, "an excess can't be judged", file=name, why=why)
 
 
 def _take(store: IncidentStore, inspector: Inspector, run: ExcessRun) -> None:

@@ -18,7 +18,7 @@ from typing import Final
 import msgspec
 
 from oborona.accounts.account import AccountBlock
-from oborona.accounts.excess import WrongExcess, check_excess, parse_excess
+from oborona.accounts.excess import checked_excesses
 from oborona.accounts.excess_runs import ExcessRun, ExcessRuns
 from oborona.accounts.excess_spool import lines_behind
 from oborona.accounts.incidents.store import INSPECTOR, IncidentStore
@@ -94,17 +94,15 @@ class LoneJudge:
 
     def _has_read(self, store: IncidentStore) -> bool:
         """Read what has come; return whether anything has."""
+        if len(self._runs) >= MOST_RUNS:
+            return False
         any_new = False
-        for line in lines_behind(self._folder, self._places, store.judged):
-            if len(self._runs) >= MOST_RUNS:
-                break
-            try:
-                excess = parse_excess(line)
-                check_excess(excess)
-            except WrongExcess:
-                continue  # told when it is judged
+        lines = lines_behind(self._folder, self._places, store.judged)
+        for excess in checked_excesses(lines, lambda _why: None):  # told when it is judged
             self._runs.add(excess)
             any_new = True
+            if len(self._runs) >= MOST_RUNS:
+                break
         return any_new
 
 

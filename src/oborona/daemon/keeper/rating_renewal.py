@@ -15,13 +15,13 @@ from typing import Final
 
 from oborona.accounts.store.accounts import AccountStore
 from oborona.accounts.store.ratings import rate_account, to_rate_again
+from oborona.daemon.keeper.in_turn import step_in_turn
 from oborona.policy.account_tests import AccountTests
 from oborona.telemetry.log import event
 from oborona.telemetry.trouble import TroubleNotice
 
 RENEW_S: Final = 600.0  # between two rounds, at 0.12 ms an account: so late a rating may be
 AT_ONCE: Final = 100  # accounts, in some 12 ms
-TURN_S: Final = 10.0  # between looks whether it is this machine's turn
 PAUSE_S: Final = 0.1  # between them: what else the keeper does goes before
 
 log = logging.getLogger("oborona.accounts")
@@ -52,10 +52,7 @@ class RatingRenewal:
 
     async def run(self) -> None:
         """Rate, for ever."""
-        while True:
-            if mine := self._is_mine():
-                await self.step()
-            await asyncio.sleep(RENEW_S if mine else TURN_S)
+        await step_in_turn(self.step, self._is_mine, RENEW_S)
 
     async def step(self) -> None:
         """Rate all that may have changed; trouble is said once."""

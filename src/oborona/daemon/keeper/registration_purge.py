@@ -11,11 +11,11 @@ from typing import Final
 from oborona.accounts.store.accounts import AccountStore
 from oborona.accounts.store.answers import forget_answers
 from oborona.accounts.store.registrations import forget_registrations
+from oborona.daemon.keeper.in_turn import step_in_turn
 from oborona.telemetry.log import event
 from oborona.telemetry.trouble import TroubleNotice
 
 PURGE_S: Final = 3600.0
-TURN_S: Final = 10.0  # between looks whether it is this machine's turn
 DAY_S: Final = 86_400.0
 
 log = logging.getLogger("oborona.accounts")
@@ -48,10 +48,7 @@ class RegistrationPurge:
 
     async def run(self) -> None:
         """Forget, for ever."""
-        while True:
-            if mine := self._is_mine():
-                await self.step()
-            await asyncio.sleep(PURGE_S if mine else TURN_S)
+        await step_in_turn(self.step, self._is_mine, PURGE_S)
 
     async def step(self) -> None:
         """Forget what is due now; trouble is said once."""

@@ -14,13 +14,13 @@ from __future__ import annotations
 import os
 import resource
 import signal
-from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
 from oborona.daemon.confinement.kinds import ProcessKind, call_grants
 from oborona.daemon.confinement.memory import keep_memory_private
 from oborona.daemon.confinement.prctl import prctl
+from oborona.daemon.confinement.priority import step_back
 from oborona.daemon.confinement.seccomp import SeccompUnavailable, install_filter
 
 _PR_SET_PDEATHSIG: Final = 1  # linux/prctl.h
@@ -54,8 +54,7 @@ def confine_at_start(*, parent: int, niceness: int) -> None:
         (resource.RLIMIT_CPU, LIFE_CPU_S),
     ):
         resource.setrlimit(limit, (most, most))
-    with suppress(PermissionError):  # a unit may forbid it: then OCR competes with all else
-        os.nice(niceness)
+    step_back(os.getpriority(os.PRIO_PROCESS, 0) + niceness)
 
 
 def confine_when_ready(memory_bytes: int) -> str:
