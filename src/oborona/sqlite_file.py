@@ -16,7 +16,8 @@ import os
 import secrets
 import sqlite3
 import stat
-from collections.abc import Iterator
+import time
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple, Self
@@ -160,6 +161,14 @@ def _allowed(path: Path) -> bool:
     )
 
 
+# one statement sees one state of the file: another process may be making it meanwhile
+_OWNED: Final = """
+    SELECT (SELECT application_id FROM pragma_application_id),
+           (SELECT user_version FROM pragma_user_version),
+           (SELECT count(*) FROM sqlite_schema)
+"""
+
+
 def checked_version(db: sqlite3.Connection, path: Path, sqlite_format: SqliteFormat) -> int:
     """Return the version of a file, 0 of an empty one.
 
@@ -167,9 +176,7 @@ def checked_version(db: sqlite3.Connection, path: Path, sqlite_format: SqliteFor
         StoreVersion: written by a newer Oborona.
         StoreError: not ours.
     """
-    (owner,) = db.execute("PRAGMA application_id").fetchone()
-    (version,) = db.execute("PRAGMA user_version").fetchone()
-    (tables,) = db.execute("SELECT count(*) FROM sqlite_schema").fetchone()
+    owner, version, tables = db.execute(_OWNED).fetchone()
     if owner != sqlite_format.application_id and (owner or version or tables):
         raise StoreError(f"{path}: is a SQLite file, and not {sqlite_format.called} of Oborona")
     if version > len(sqlite_format.migrations):
@@ -209,6 +216,21 @@ def _run_migrations(db: sqlite3.Connection, sqlite_format: SqliteFormat) -> None
     db.execute(f"PRAGMA user_version = {max(version, len(sqlite_format.migrations))}")
 
 
+def _set_modes(db: sqlite3.Connection, statements: Iterable[str]) -> None:
+    """Run what says how a file is kept, outside a transaction; others may be doing the same."""
+    until = time.monotonic() + BUSY_S
+    for statement in statements:
+        while True:
+            try:
+                db.execute(statement)
+                break
+            except sqlite3.OperationalError as error:
+                # two who change the mode of the journal at once are refused without a wait
+                if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() > until:
+                    raise
+                time.sleep(0.005)
+
+
 class SqliteFileKind(NamedTuple):
     """How a file of one kind is opened."""
 
@@ -242,8 +264,7 @@ class SqliteFileKind(NamedTuple):
         try:
             with closed_on_error(db, path):
                 new = checked_version(db, path, self.format) == 0
-                for statement in (*(self.first if new else ()), *self.each):
-                    db.execute(statement)
+                _set_modes(db, (*(self.first if new else ()), *self.each))
                 if replica is None:
                     migrate(db, self.format)
                 else:
