@@ -101,6 +101,8 @@ WORDS = (
     *("domain:example", "spam", "-ann", "-rule:MASS_2", "size>200k", "size<=5k", "lunch", "é", "éé"),
     *("éééé", "nothing-has-it", '"lunch 1"', "%_", '""', "subject:lunch", "to:own.exam", "\\", "*"),
     *("message:77@d.example", "queue:4Q77", "77@d.example", "203.0.113.99", "login:x", "helo:mail"),
+    *("joe3@shop.example", "to:oe3@shop.ex", "from:ann33@d", "from:33@d5.example", "-joe3@shop.example"),
+    *("to:ann@own.example", "from:joe1@d1.exa*", "domain:shop.example", "domain:d3.exam*", "e@own.e"),
     *("door:milter", "door:proxy", "-door:proxy", "door:http"),
     *("since:40h", "until:2025-06-16", "score>1", "below-line", "GTUBE", "list:chess", "unknown"),
 )  # fmt: skip
@@ -146,6 +148,54 @@ def test_files_spare_most_of_the_reading(both: tuple[Path, Path]) -> None:
         stretches = list(journal._words.stretches(query, -1, ident.HIGHEST))
     known = [one for one in stretches if one.short]
     assert len(known) == 1, "one block of the first day"
+
+
+def test_an_address_asks_for_blocks_that_have_it(tmp_path: Path) -> None:
+    """Its runs of letters are in each block, so without words of addresses all would be read."""
+    path = tmp_path / "journal.db"
+    entries = messages(BLOCK * 8, NOON, 1.0)
+    for place, one in enumerate(entries):
+        whole = f"person{place}@company{place % 9}.example"
+        entries[place] = msgspec.structs.replace(one, sender=whole, recipients=(whole,))
+    write(path, entries)
+    follow(path, NOON + DAY_S + 1000)
+    with JournalSearch(path) as journal:
+
+        def blocks(line: str) -> int:
+            query = parse_query(line, NOON)
+            stretches = journal._words.stretches(query, -1, ident.HIGHEST)
+            return len([one for one in stretches if one.short])
+
+        assert blocks("from:person111@company3.example") == 1
+        assert blocks("from:person111@company3.example lunch") == 1
+        assert blocks("domain:company3.example") == blocks("domain:example"), "each block has some"
+        assert blocks("domain:company33.example") == 0
+    assert len(found(path, "from:person111@company3.example")) == 1
+
+
+def test_files_of_an_older_oborona_are_asked_and_continued(tmp_path: Path) -> None:
+    path = tmp_path / "journal.db"
+    write(path, messages(BLOCK * 4, NOON, 1.0) + messages(BLOCK * 2, NOON + DAY_S, 1.0))
+    follow(path, NOON + 2 * BLOCK + SETTLE_S)
+    for day in days_in(path.with_name("search")).values():
+        make_wordless(day)
+    query, whole = "to:joe3@shop.example", BLOCK * 6 // 5
+    assert abs(len(found(path, query)) - whole) <= 1
+    follow(path, NOON + 3 * DAY_S)
+    assert abs(len(found(path, query)) - whole) <= 1
+    assert not missing(path)
+    (first, second) = sorted(days_in(path.with_name("search")).values())
+    for day, wordless in ((first, 2), (second, 0)):
+        with closing(sqlite3.connect(day)) as db:
+            assert db.execute("SELECT wordless, over FROM state").fetchone() == (wordless, 1)
+
+
+def make_wordless(day: Path) -> None:
+    """Make a file what the version before words of addresses wrote."""
+    with closing(sqlite3.connect(day)) as db:
+        db.executescript(
+            "DROP TABLE words; ALTER TABLE state DROP COLUMN wordless; PRAGMA user_version = 1;"
+        )
 
 
 def test_an_id_is_found_as_a_word(both: tuple[Path, Path]) -> None:

@@ -3,6 +3,8 @@
     block   some messages that follow each other: up to which id, how many, and whether more came
             later than it was written, so that it must always be read
     grams   FTS5 over what each block has, without its text
+    words   FTS5 over the words of its addresses (`journal.words.addresses`); blocks of an older
+            Oborona have none
     state   the journal's birth, and whether the day is over and all of it is here
 
 A block has the messages after the last one of the block before.
@@ -23,6 +25,7 @@ import msgspec
 from oborona import ident
 from oborona.errors import StoreError
 from oborona.journal.schema import SUSPECT
+from oborona.journal.words.grams import SearchExpression
 from oborona.sqlite_file import (
     ERRORS,
     PARTS,
@@ -59,16 +62,36 @@ FORMAT: Final = SqliteFormat(
             """,
             "CREATE TABLE state (birth TEXT NOT NULL, over INTEGER NOT NULL)",
         ),
+        (
+            """
+            CREATE VIRTUAL TABLE words USING fts5(
+                text, content='', columnsize=0, detail=none, tokenize='ascii'
+            )
+            """,
+            # the last block that has none
+            "ALTER TABLE state ADD COLUMN wordless INTEGER NOT NULL DEFAULT 0",
+            "UPDATE state SET wordless = (SELECT ifnull(max(place), 0) FROM block)",
+        ),
     ),
     "a search file",
 )
 
 
+_WORDS_SINCE: Final = 2  # version
 _BLOCK: Final = (
     "SELECT b.place, ifnull((SELECT a.last FROM block a WHERE a.place = b.place - 1), 0), b.last, "
     "b.rows"
 )
-_ASKED: Final = "WHERE g.grams MATCH ? ORDER BY g.rowid DESC"
+_BY_GRAMS: Final = (
+    f"{_BLOCK} FROM grams g JOIN block b ON b.place = g.rowid WHERE g.grams MATCH ? "
+    "AND g.rowid <= ? ORDER BY g.rowid DESC"
+)
+_BY_WORDS: Final = (
+    f"{_BLOCK} FROM words w JOIN block b ON b.place = w.rowid WHERE w.words MATCH ? "
+    "AND w.rowid > ? ORDER BY w.rowid DESC"
+)
+_NONE: Final = (0,)  # below all places
+_REST: Final = "SELECT rowid FROM grams WHERE grams MATCH ? AND rowid > ? ORDER BY rowid DESC"
 
 
 class SearchBlock(msgspec.Struct, frozen=True):
@@ -153,15 +176,17 @@ class SearchDay:
                 self._db.execute("PRAGMA synchronous = NORMAL")
                 migrate(self._db, FORMAT)
                 if version == 0:
-                    self._db.execute("INSERT INTO state VALUES (?, 0)", (birth,))
-            elif version < len(FORMAT.migrations):
+                    self._db.execute("INSERT INTO state VALUES (?, 0, 0)", (birth,))
+            elif version == 0:
                 raise SqliteFileDamaged(f"{path}: is not finished")
-            row = self._db.execute("SELECT birth, over FROM state").fetchone()
+            wordless = "wordless" if write or version >= _WORDS_SINCE else ident.HIGHEST
+            row = self._db.execute(f"SELECT birth, over, {wordless} FROM state").fetchone()  # noqa: S608 - a name of ours, or a number
             last = self._db.execute("SELECT max(last) FROM block").fetchone()[0]
             if row is None or row[0] != birth:
                 raise SqliteFileDamaged(f"{path}: is of another journal")
             if last is not None and day_of(last) != day_of(self._first):
                 raise SqliteFileDamaged(f"{path}: is damaged (it has messages of another day)")
+        self._wordless: int = row[2]
         self.over = bool(row[1])  # the day is, and all of it is here
         self.last: int = self._first - 1 if last is None else last
         """The highest id that is known, or the one before the day."""
@@ -170,19 +195,20 @@ class SearchDay:
         """Let the file go."""
         self._db.close()
 
-    def add(self, blocks: list[tuple[int, int, str]]) -> None:
+    def add(self, blocks: list[tuple[int, int, str, str]]) -> None:
         """Add blocks, all or none.
 
         Args:
-            blocks: highest id, number of messages, and text of each, in order.
+            blocks: highest id, number of messages, text, and words of addresses of each, in order.
         """
         try:
             self._db.execute("BEGIN IMMEDIATE")
-            for last, number, text in blocks:
+            for last, number, text, words in blocks:
                 place = self._db.execute(
                     "INSERT INTO block (last, rows) VALUES (?, ?)", (last, number)
                 ).lastrowid
                 self._db.execute("INSERT INTO grams (rowid, text) VALUES (?, ?)", (place, text))
+                self._db.execute("INSERT INTO words (rowid, text) VALUES (?, ?)", (place, words))
             self._db.execute("COMMIT")
         except ERRORS as error:
             self._undo()
@@ -193,6 +219,7 @@ class SearchDay:
         """The day is over: make the file small and of one piece."""
         try:
             self._db.execute("INSERT INTO grams (grams) VALUES ('optimize')")
+            self._db.execute("INSERT INTO words (words) VALUES ('optimize')")
             self._db.execute("UPDATE state SET over = 1")
             self._db.execute("VACUUM")
             with suppress(sqlite3.OperationalError):  # somebody reads it: it stays as it is
@@ -247,17 +274,16 @@ class SearchDay:
         except ERRORS as error:
             raise explained_error(error, self.path) from error
 
-    def candidates(self, asked: str, below: int, ids: Iterable[int] = ()) -> Iterator[SearchBlock]:
+    def candidates(
+        self, asked: SearchExpression, below: int, ids: Iterable[int] = ()
+    ) -> Iterator[SearchBlock]:
         """Yield blocks that may have what is asked for, the newest first.
 
         Args:
-            asked: of `grams.expression`.
+            asked: runs are asked for.
             ids: messages whose blocks are wanted, too.
             below: blocks that begin at higher ids are not wanted.
         """
-        known = self._ask(
-            f"{_BLOCK} FROM grams g JOIN block b ON b.place = g.rowid {_ASKED}", asked
-        )
         unsure = self._ask(f"{_BLOCK} FROM block b WHERE b.unsure ORDER BY b.place DESC")
         named = [
             row
@@ -267,10 +293,34 @@ class SearchDay:
             )
         ]
         before = None
-        for place, after, last, rows in merge(known, unsure, named, reverse=True):
+        for place, after, last, rows in merge(self._known(asked), unsure, named, reverse=True):
             if place != before and (after or self._first - 1) < below:
                 yield SearchBlock(after or self._first - 1, last, rows)
             before = place
+
+    def _known(self, asked: SearchExpression) -> Iterator[tuple[int, ...]]:
+        """Yield the blocks that have what is asked for, in order."""
+        until = ident.HIGHEST
+        if asked.words and self._wordless < until:
+            until = self._wordless
+            found = self._ask(_BY_WORDS, asked.words, until)
+            yield from self._with_rest(found, asked.rest, until) if asked.rest else found
+        if until:
+            yield from self._ask(_BY_GRAMS, asked.grams, until)
+
+    def _with_rest(
+        self, found: Iterator[tuple[int, ...]], rest: str, above: int
+    ) -> Iterator[tuple[int, ...]]:
+        """Yield those of some blocks that have runs of letters, too; no more is read of them than
+        is wanted.
+        """
+        places = self._ask(_REST, rest, above)
+        place = next(places, _NONE)[0]
+        for block in found:
+            while place > block[0]:
+                place = next(places, _NONE)[0]
+            if place == block[0]:
+                yield block
 
     def _ask(self, sql: str, *values: object) -> Iterator[tuple[int, ...]]:
         try:

@@ -2,7 +2,8 @@
 
 A word that stands anywhere in a message has all its runs there, so messages that lack one need not
 be read.  What is left is read, and compared as if there were no search files: they never decide.
-Texts are folded here, more than SQLite's LIKE folds.
+Texts are folded here, more than SQLite's LIKE folds.  Addresses have words of their own beside the
+runs: `journal.words.addresses`.
 """
 
 from __future__ import annotations
@@ -12,12 +13,21 @@ from collections.abc import Iterable, Sequence
 from ipaddress import IPv6Address, ip_network
 from typing import Any, Final
 
+import msgspec
+
 from oborona.journal.query import VERDICTS, JournalQuery, QueryField, QueryTerm, parse_id
+from oborona.journal.words.addresses import (
+    address_words,
+    asked_domain,
+    asked_words,
+    wide_words,
+)
 
 COLUMNS: Final = (
     "id, sender, header_from, recipients, subject, client_ip, helo, login, queue_id, message_id, "
     "decided_by, rules, door"
 )
+_MESSAGE_ID: Final = COLUMNS.split(", ").index("message_id")
 GRAMS: Final = 16  # of a word: more tell no more
 _NAMES: Final = re.compile(r'"name":("[^"\\]*")')
 _DOOR: Final = "/{}/"
@@ -33,8 +43,16 @@ _IN_TEXT: Final = (
 )
 
 
-def block_text(rows: Iterable[Sequence[Any]]) -> str:
-    """Return what is known of some messages.
+class SearchExpression(msgspec.Struct, frozen=True):
+    """What FTS5 is asked; of what is empty, nothing."""
+
+    grams: str  # runs that a message has which may answer; empty = any may
+    words: str  # words of addresses that it has
+    rest: str  # runs of the conditions that have no words
+
+
+def block_text(rows: Sequence[Sequence[Any]]) -> tuple[str, str]:
+    """Return what is known of some messages: their text, and the words of their addresses.
 
     Args:
         rows: in the order of `COLUMNS`.
@@ -47,22 +65,43 @@ def block_text(rows: Iterable[Sequence[Any]]) -> str:
         parts |= dict.fromkeys((*texts, _octets(_text(row[5])), f'"{decided_by}"'))
         parts |= dict.fromkeys(_NAMES.findall(rules))
         parts[_DOOR.format(door)] = None
-    return "\n".join(parts).replace("\0", " ").casefold()
+    messages = {_text(row[_MESSAGE_ID]) for row in rows}
+    with_address = "\n".join(part for part in parts if "@" in part and part not in messages)
+    words = address_words(_folded(with_address)) | wide_words(_folded("\n".join(messages)))
+    return _folded("\n".join(parts)), " ".join(sorted(words))
 
 
-def expression(query: JournalQuery) -> str:
-    """Return what FTS5 is asked for the messages that may answer a question.
-
-    Empty = any may.
-    """
-    grams = dict.fromkeys(gram for term in query.terms for gram in _grams(term))
-    return " AND ".join('"' + gram.replace('"', '""') + '"' for gram in grams)
+def expression(query: JournalQuery) -> SearchExpression:
+    """Return what FTS5 is asked for the messages that may answer a question."""
+    words = {term: _words(term) for term in query.terms}
+    return SearchExpression(
+        _all_of(gram for term in query.terms for gram in _grams(term)),
+        _all_of(word for found in words.values() for word in found),
+        _all_of(gram for term, found in words.items() if not found for gram in _grams(term)),
+    )
 
 
 def named_ids(query: JournalQuery) -> list[int]:
     """Return the messages that words of a question may be the ids of, which no text has."""
     ids = [parse_id(term.text) for term in query.terms if term.field is QueryField.ANY]
     return [number for number in ids if number is not None]
+
+
+def _all_of(words: Iterable[str]) -> str:
+    """Return what FTS5 is asked for whoever has all of these."""
+    return " AND ".join('"' + word.replace('"', '""') + '"' for word in dict.fromkeys(words))
+
+
+def _words(term: QueryTerm) -> list[str]:
+    """Return the words of addresses that a condition asks for."""
+    if term.negated:
+        return []
+    text = _stem(term.text).casefold()
+    if term.field is QueryField.DOMAIN and term.text == _stem(term.text):
+        return asked_domain(text)
+    if term.field is QueryField.ANY:
+        return asked_words(text, wide=True)  # it may be a Message-ID
+    return asked_words(text) if term.field in _IN_TEXT else []
 
 
 def _grams(term: QueryTerm) -> list[str]:
@@ -132,6 +171,10 @@ def _octets(address: str, left: int = 0) -> str:
 
 def _packed(octets: bytes, first: int) -> str:
     return chr(_START) + "".join(map(chr, (first + octet for octet in octets)))
+
+
+def _folded(text: str) -> str:
+    return text.replace("\0", " ").casefold()
 
 
 def _text(stored: Any) -> str:

@@ -17,7 +17,7 @@ from oborona.errors import StoreError
 from oborona.journal import schema
 from oborona.journal.query import JournalQuery
 from oborona.journal.words.day_file import SearchDay, day_name, day_of, day_path, first_of
-from oborona.journal.words.grams import expression, named_ids
+from oborona.journal.words.grams import SearchExpression, expression, named_ids
 from oborona.sqlite_file import SqliteFileDamaged
 from oborona.store_birth import stored_birth
 
@@ -33,7 +33,7 @@ class JournalStretch(msgspec.Struct, frozen=True):
 
 
 class _Asked(NamedTuple):
-    text: str  # of FTS5
+    text: SearchExpression
     ids: list[int]
     birth: str  # of the journal
 
@@ -62,7 +62,7 @@ class SearchReader:
         """
         self.missing = []
         asked, ids = expression(query), named_ids(query)
-        if not asked:
+        if not asked.grams:
             yield JournalStretch(after, last)
             return
         birth = stored_birth(self._db)

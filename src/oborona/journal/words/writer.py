@@ -268,12 +268,12 @@ class SearchWriter:
             raise schema.classify_error(error, self.journal) from error
 
 
-def _blocks(rows: list[tuple[Any, ...]], *, whole: bool) -> Iterator[tuple[int, int, str]]:
+def _blocks(rows: list[tuple[Any, ...]], *, whole: bool) -> Iterator[tuple[int, int, str, str]]:
     """Yield the blocks of messages in order; without what fills none, where all are to be whole."""
     for start in range(0, len(rows), BLOCK):
         part = rows[start : start + BLOCK]
         if len(part) == BLOCK or not whole:
-            yield part[-1][0], len(part), grams.block_text(part)
+            yield part[-1][0], len(part), *grams.block_text(part)
 
 
 def _count(db: sqlite3.Connection, after: int, last: int) -> int:
