@@ -10,10 +10,10 @@ import pytest
 
 from oborona.doors.client_key import peer_address
 from oborona.doors.exim.answer import answer_line
-from oborona.doors.overload import busy_words, without_reference
 from oborona.doors.proxy.replies import busy_wire
 from oborona.doors.reply import BUSY, SessionReply, refusal_reply
 from oborona.doors.spamd import spamc
+from oborona.doors.turned_away import busy_words, without_reference
 from oborona.doors.web import busy_answer
 
 TEXT = "Too busy, try again later, reference 0SAH375J007Q5; https://mx.example.test/senders"

@@ -15,8 +15,8 @@ from oborona.dns import DnsAsker
 from oborona.doors.handler import SessionHandlerFactory
 from oborona.doors.login_attempt import LoginAttempt, LoginObserver
 from oborona.doors.memory_budget import MemoryBudget
-from oborona.doors.overload import without_reference
 from oborona.doors.reply import ReplyAction, SessionReply
+from oborona.doors.turned_away import without_reference
 from oborona.feedback.events.model import FeedbackEvent
 from oborona.policy.load import Policy
 from oborona.policy.tables import SLOWEST_S

@@ -15,9 +15,6 @@ from collections.abc import Callable
 from functools import partial
 from typing import Final, cast
 
-from oborona.doors.client_key import peer_address
-from oborona.doors.reply import BUSY, SessionReply
-
 BusyWords = Callable[[socket.socket], bytes]
 """Who was just accepted → a whole answer of the protocol that says "come again later"."""
 
@@ -25,23 +22,6 @@ AT_ONCE: Final = 64  # who is being told, at a time
 HEAR_OUT_S: Final = 2.0  # a client on the same machine has read its answer by then
 HEAR_OUT_BYTES: Final = 4 * 1024 * 1024  # of a message that is written before the answer is read
 SAY_EVERY_S: Final = 60.0  # a line in the log, whoever knocks
-
-
-def without_reference(_address: str) -> SessionReply:
-    """Return what somebody is told who was turned away, where nobody keeps references."""
-    return BUSY
-
-
-def busy_words(
-    turned_away: Callable[[str], SessionReply], encode: Callable[[SessionReply], bytes]
-) -> BusyWords:
-    """Return the words of a door for those whom it turns away.
-
-    Args:
-        turned_away: address → what they are told, with its reference.
-        encode: that in the door's protocol.
-    """
-    return lambda peer: encode(turned_away(peer_address(peer)))
 
 
 class ThrottledLog:

@@ -24,9 +24,9 @@ from oborona.doors.exim.question import question_of
 from oborona.doors.guard import HandlerGuard, is_unanswered
 from oborona.doors.handler import OneShotHandlerFactory
 from oborona.doors.memory_budget import MemoryBudget
-from oborona.doors.overload import busy_words, without_reference
 from oborona.doors.reply import SessionReply, is_busy
 from oborona.doors.stream import StreamConnection, StreamServer
+from oborona.doors.turned_away import busy_words, without_reference
 from oborona.errors import PeerError
 
 HALF_S: Final = 10.0  # Exim writes a request in one go, as soon as it is connected

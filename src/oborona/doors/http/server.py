@@ -48,10 +48,10 @@ from oborona.doors.http.right_keys import RightKeys, Rights
 from oborona.doors.http.rspamd import check_answer, legacy_check_answer
 from oborona.doors.http.store_queue import StoreQueue
 from oborona.doors.memory_budget import MemoryReservation
-from oborona.doors.overload import busy_words
 from oborona.doors.reply import SessionReply, is_busy
 from oborona.doors.rfc5322 import raw_message_of, without_mailbox_line
 from oborona.doors.tokens import AccessTokens
+from oborona.doors.turned_away import busy_words
 from oborona.doors.web import (
     JSON,
     SERVER,

@@ -18,12 +18,12 @@ from oborona.doors.context import DoorContext, failure_reply, guard_s
 from oborona.doors.guard import HandlerGuard
 from oborona.doors.handler import ConnectionHandlerFactory
 from oborona.doors.memory_budget import MemoryBudget
-from oborona.doors.overload import busy_words, without_reference
 from oborona.doors.proxy import replies
 from oborona.doors.proxy.certificate import TlsCertificate
 from oborona.doors.proxy.commands import ProxyConnection
 from oborona.doors.reply import SessionReply
 from oborona.doors.smtp.connection import SmtpHooks
+from oborona.doors.turned_away import busy_words, without_reference
 from oborona.errors import ConfigError
 from oborona.reputation.networks import networks
 from oborona.types import Client

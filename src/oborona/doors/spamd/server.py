@@ -21,12 +21,12 @@ from oborona.doors.context import DoorContext, failure_reply, guard_s
 from oborona.doors.guard import HandlerGuard
 from oborona.doors.handler import OneShotHandlerFactory
 from oborona.doors.memory_budget import MemoryBudget
-from oborona.doors.overload import busy_words, without_reference
 from oborona.doors.reply import SessionReply, is_busy, refused_hold
 from oborona.doors.spamd import rspamc, spamc, tell_feedback
 from oborona.doors.spamd.codec import SpamdCodec, SpamdCommand, SpamdRequest
 from oborona.doors.spamd.request import TrustOptions, message_to_scan
 from oborona.doors.stream import StreamConnection, StreamServer
+from oborona.doors.turned_away import busy_words, without_reference
 from oborona.errors import PeerError
 from oborona.feedback.events.model import FeedbackEvent
 
