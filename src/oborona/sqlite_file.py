@@ -161,22 +161,18 @@ def _allowed(path: Path) -> bool:
     )
 
 
-# one statement sees one state of the file: another process may be making it meanwhile
-_OWNED: Final = """
-    SELECT (SELECT application_id FROM pragma_application_id),
-           (SELECT user_version FROM pragma_user_version),
-           (SELECT count(*) FROM sqlite_schema)
-"""
-
-
 def checked_version(db: sqlite3.Connection, path: Path, sqlite_format: SqliteFormat) -> int:
-    """Return the version of a file, 0 of an empty one.
+    """Return the version of a file, 0 of an empty one; in no transaction.
 
     Raises:
         StoreVersion: written by a newer Oborona.
         StoreError: not ours.
     """
-    owner, version, tables = db.execute(_OWNED).fetchone()
+    db.execute("BEGIN")  # all of one moment: another process may be making the file
+    (owner,) = db.execute("PRAGMA application_id").fetchone()
+    (version,) = db.execute("PRAGMA user_version").fetchone()
+    (tables,) = db.execute("SELECT count(*) FROM sqlite_schema").fetchone()
+    db.execute("COMMIT")
     if owner != sqlite_format.application_id and (owner or version or tables):
         raise StoreError(f"{path}: is a SQLite file, and not {sqlite_format.called} of Oborona")
     if version > len(sqlite_format.migrations):

@@ -34,7 +34,7 @@ PATIENCE_S: Final = 900  # for a download
 PACKAGES: Final = (
     # what the documents install, and a site has before it reads them
     *("python3-venv", "python3-dev", "gcc", "libc6-dev", "libmilter-dev", "libxxhash-dev"),
-    *("ca-certificates", "curl"),
+    *("ca-certificates", "curl", "man-db", "bash-completion"),
     *("tesseract-ocr-eng", "tesseract-ocr-rus"),
     *("postfix", "dovecot-imapd", "dovecot-lmtpd", "dovecot-sieve", "unbound"),
 )

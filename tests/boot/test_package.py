@@ -34,6 +34,14 @@ while not os.path.exists("/root/enough"):
     count += 1
     time.sleep(0.3)
 """
+_COMPLETE = """\
+. /usr/share/bash-completion/bash_completion
+_completion_loader "$1"
+COMP_WORDS=("$@") COMP_CWORD=$(($# - 1)) COMP_LINE="$*" COMP_POINT=${#COMP_LINE} COMP_TYPE=9
+function=$(complete -p "$1" | sed 's/.*-F \\([^ ]*\\).*/\\1/')
+"$function" "$1" "${COMP_WORDS[COMP_CWORD]}" "${COMP_WORDS[COMP_CWORD-1]}"
+printf '%s\\n' "${COMPREPLY[@]}"
+"""
 _PRAGMA = (
     "import sqlite3, sys; "
     "print(*(sqlite3.connect(sys.argv[1]).execute(sys.argv[2]).fetchone() or ()))"
@@ -62,6 +70,17 @@ def refused(machine: Machine, command: str) -> str:
     return done.stdout
 
 
+def look_at_its_books(machine: Machine) -> None:
+    """Man pages open and are without fault, and a shell that an admin has completes."""
+    machine.run("apt-get -qq install -y man-db bash-completion")
+    for page in ("oborona", "oborona-find", "5 oborona.toml", "5 oborona-policy"):
+        assert machine.run(f"MANWIDTH=80 man --warnings {page} 2>&1 >/root/page") == ""
+        assert "NAME" in machine.run("cat /root/page")
+    (machine.root / "root/complete.sh").write_text(_COMPLETE)
+    assert machine.run("bash /root/complete.sh oborona fin").split() == ["find"]
+    assert "GTUBE" in machine.run("bash /root/complete.sh oborona find rule : GTU").split()
+
+
 def test_the_life_of_a_package(packages: Path, bare: Machine) -> None:
     machine = bare
     (package,) = packages.glob("oborona_*.deb")
@@ -84,6 +103,7 @@ def test_the_life_of_a_package(packages: Path, bare: Machine) -> None:
     reference = is_filtered(machine, "first")
     print(f"from apt to a filtered message: {time.monotonic() - began:.1f} s")
     eventually(machine, "systemctl status oborona --no-pager | grep -q '8 of 8 processes serve'")
+    look_at_its_books(machine)
     machine.run("echo '# mine' >>/etc/oborona/oborona.toml")
 
     # an upgrade under mail: nothing is refused, or lost; a downgrade is
