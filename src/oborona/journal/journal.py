@@ -165,7 +165,7 @@ class JournalWriter(JournalReader, RefusalSink):
 
     @property
     def waiting(self) -> int:
-        """Entries that are not yet on disk."""
+        """Entries that are neither on disk nor being written."""
         return len(self._waiting)
 
     def append(self, entry: JournalEntry) -> None:
