@@ -141,7 +141,15 @@ CASES = [
         },
         answers={
             "lists.undo": msgspec.to_builtins(
-                RestoredList(name="SITE_ALLOW", called="allow", path="x", entries=1, back=1, gone=0_234, undo=UNDO)
+                RestoredList(
+                    name="SITE_ALLOW",
+                    called="allow",
+                    path="x",
+                    entries=1_234,
+                    back=1,
+                    gone=0,
+                    undo=UNDO,
+                )
             )
         },
         texts=("Done", "It has 1 234 entries again."),
@@ -149,7 +157,7 @@ CASES = [
     PageCase(
         name="lists-entries",
         path="/lists?name=allow",
-        answers={"lists.show": msgspec.to_builtins(SiteLists(entries=, back=1, gone=0[ENTRY]))},
+        answers={"lists.show": msgspec.to_builtins(SiteLists(entries=[ENTRY]))},
         texts=("U+202Ebank.example<b>", "anna <i>", "Add entries"),
     ),
     PageCase(

@@ -154,7 +154,9 @@ CASES = [
                     name="SITE_DENY",
                     called="deny",
                     path="x",
-                    entries=3, back=0, gone=1,
+                    entries=3,
+                    back=0,
+                    gone=1,
                     undo=UndoCall(call="lists.undo", asked={"name": "deny"}),
                 )
             )

@@ -71,9 +71,7 @@ def _updated(site: Site, caller: Caller, *, sure: bool, now: bool, dry: bool) ->
     with policy_lock(site), feed_versions(site) as store:
         if read_folder(folder, links=False) != before or read_record(site.state) != record:
             raise PolicyBusyError("somebody else has changed the feed right now; try again")
-        record = msgspec.structs.replace(
-            offer.seen(record, settings), refused="", refused_at=0.0
-        )
+        record = msgspec.structs.replace(offer.seen(record, settings), refused="", refused_at=0.0)
         if not dry:
             write_record(site.state, record)
         record = _settled(record, before)
