@@ -314,3 +314,8 @@ def test_exim_is_told_of_and_not_touched(oborona: Oborona) -> None:
     assert told.returncode == 0
     assert "Exim is not changed by this command" in told.stdout
     assert "CHECK_DATA_LOCAL_ACL_FILE = /etc/exim4/oborona/acl_data" in told.stdout
+    (copied,) = re.findall(r"&& cp (\S+)/\* /etc/exim4/oborona/", told.stdout)
+    names = Path(copied, "main").read_text()  # from whatever folder that is typed
+    for port, place in ((8892, "inet:127.0.0.1:8892"), (8893, "127.0.0.1 8893")):
+        assert f'listen = "inet:127.0.0.1:{port}"' in told.stdout
+        assert f" = {place}\n" in names, "Exim asks where we listen"

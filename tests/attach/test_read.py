@@ -6,6 +6,7 @@ import time
 from datetime import datetime
 from pathlib import Path
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -14,7 +15,7 @@ from oborona import state_files
 from oborona.config import Settings, parse_address
 from oborona.daemon import last_trouble
 from oborona.desk.doctor.report import CheckState
-from oborona.desk.exim import check_exim
+from oborona.desk.exim import check_exim, what_to_add
 from oborona.desk.postfix.instance import Smtpd
 from oborona.desk.postfix.maillog import parse_log
 from oborona.desk.postfix.milter_list import entries, join_entries
@@ -160,3 +161,22 @@ def test_an_exim_that_asks_us_is_told_from_one_that_does_not(tmp_path: Path) -> 
         assert (report.state, report.words) == (CheckState.FAIL, "Exim does not ask us")
         report = check_exim([str(exim.program), "-C", "/nowhere"], Settings())
         assert report.state is CheckState.WARN
+
+
+def test_where_a_door_listens_elsewhere_exim_is_told() -> None:
+    told = what_to_add(
+        msgspec.convert(
+            {
+                "doors": {
+                    "exim": {"listen": "unix:/run/oborona/exim.sock"},
+                    "spamd": {"listen": "inet:192.0.2.7:783"},
+                }
+            },
+            Settings,
+        )
+    )
+    assert (
+        "    OBORONA_SOCKET = /run/oborona/exim.sock\n    OBORONA_SPAMD = 192.0.2.7 783\n" in told
+    )
+    assert told.index("OBORONA_SPAMD") < told.index(".include"), "what is defined before it stands"
+    assert "listen =" not in told

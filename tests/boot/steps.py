@@ -18,9 +18,16 @@ needs_machine = pytest.mark.skipif(
 )
 
 
-def follow(machine: Machine, heading: str, page: str = "install.md") -> str:
-    """Run the commands of a document under a heading; return what they say."""
-    return "".join(machine.run(block) for block in commands(page, heading))
+def follow(machine: Machine, heading: str, page: str = "install.md", *, folder: str = ".") -> str:
+    """Run the commands of a document under a heading; return what they say.
+
+    Args:
+        machine: where.
+        heading: of the document.
+        page: its file in docs.
+        folder: that they are typed in, of the clone.
+    """
+    return "".join(machine.run(f"cd {folder}\n{block}") for block in commands(page, heading))
 
 
 def eventually(machine: Machine, test: str) -> None:

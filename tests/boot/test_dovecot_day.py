@@ -6,10 +6,9 @@ from __future__ import annotations
 
 import pytest
 
-from tests.boot.documents import commands
 from tests.boot.machine import Machine
 from tests.boot.mail import send
-from tests.boot.steps import eventually, is_gone, needs_machine
+from tests.boot.steps import eventually, follow, is_gone, needs_machine
 
 SITE = """
 passdb {
@@ -72,8 +71,7 @@ def arrives(machine: Machine, subject: str) -> None:
 
 
 def test_dovecot_files_and_tells_and_forgets(served: Machine) -> None:
-    for block in commands("people/dovecot.md", "Set up"):
-        served.run(block)
+    follow(served, "Set up", "people/dovecot.md", folder="etc")
 
     arrives(served, "lunch")
     served.run("python3 /root/move.py INBOX Junk")

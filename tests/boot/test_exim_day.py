@@ -69,7 +69,7 @@ def installed() -> Iterator[Path]:
             made.run(_EXIM)
             made.run("./setup install")
             assert "Exim does not ask us" in made.ask("oborona doctor")
-            follow(made, "Set it up", PAGE)
+            follow(made, "Set it up", PAGE, folder="etc")
             said = made.ask("oborona doctor")
             assert "Exim cancels what is frozen for 1w" in said
             follow(made, "Your own people", PAGE)

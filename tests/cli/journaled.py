@@ -9,6 +9,7 @@ import os
 import time
 from pathlib import Path
 
+import msgspec
 from click.testing import CliRunner, Result
 
 from oborona.cli import main
@@ -23,6 +24,7 @@ from oborona.policy.scan import ScanSite, scan
 from oborona.policy.signatures import SignatureBook
 from oborona.session.journal_entry import entry_of
 from oborona.session.policy_log import PolicyLog
+from oborona.stores.final_model import FollowedFinalModel
 from oborona.types import Client, Envelope
 from tests.policy.models.final.made import leave_to_rules
 
@@ -69,8 +71,12 @@ def journal(
     messages: list[bytes],
     ago_s: float = 600,
     key: bytes = b"k" * 32,
+    *,
+    models: bool = False,
 ) -> list[str]:
-    """Judge messages by a policy's rules alone and journal them; return their ids."""
+    """Judge messages by a policy's rules, alone or with the model that ships, and journal them;
+    return their ids.
+    """
 
     async def fill() -> list[str]:
         current, numbers, idents = load_policy(folder, SCHEMA), JournalIdGenerator(), []
@@ -80,7 +86,13 @@ def journal(
             counters=MemoryCounters(),
             signatures=SignatureBook.of(current.signatures.values()),
         )
-        leave_to_rules(state)
+        state.mkdir(parents=True, exist_ok=True)
+        if models:
+            final = FollowedFinalModel.of_site(state, SCHEMA)
+            final.look()
+            site = msgspec.structs.replace(site, final=final)
+        else:
+            leave_to_rules(state)
         async with await JournalWriter.open(state / "journal.db") as written:
             ruled = PolicyLog(written)
             for raw in messages:

@@ -133,3 +133,18 @@ def test_what_is_wrong_is_told() -> None:
     ]
     assert spans("`oborona find`, `spam_score = 100`") != spans("`oborona find`, `spam_score = 90`")
     assert outline("# A\n\n```\n# no\n```\n\n## B\n") == [1, 2]
+
+
+@pytest.mark.parametrize("page", ["people/dovecot.md", "mail-servers/exim.md"])
+def test_files_that_a_page_installs_come_with_the_package(page: str) -> None:
+    packed = re.search(
+        r"for part in ([a-z ]+); do # where the", (ROOT / "package/deb.sh").read_text()
+    )
+    assert packed is not None
+    named = re.findall(r"(?<![\w/])(?:etc/)?((?:dovecot|exim)/[\w.*-]+)", "\n".join(
+        line for block in page_blocks(page) for line in block.lines
+    ))  # fmt: skip
+    assert named
+    for name in named:
+        assert list((ROOT / "etc").glob(name)), name
+        assert name.partition("/")[0] in packed[1].split()

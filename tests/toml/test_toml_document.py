@@ -7,6 +7,7 @@ import pytest
 
 from oborona.errors import ConfigError, PolicyError
 from oborona.toml import MAX_FILE_BYTES, did_you_mean, read
+from oborona.toml.document import parse
 
 
 def test_a_folder_is_no_file(tmp_path: Path) -> None:
@@ -45,3 +46,20 @@ def test_a_close_name_is_offered_in_its_own_spelling() -> None:
     assert did_you_mean("zzz", []) == ""
     assert did_you_mean("zzz", [f"name{number}" for number in range(40)]).endswith("name11, ...")
     assert "did you mean" not in did_you_mean("x" * 1_000_000, ["From"])
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        (
+            b"# all\n[metrics]\na = 1\n[x]\n\n[metrics]\nb = 2\n",
+            "f:6:9: [metrics] is there already from line 2 on: write its keys there",
+        ),
+        (b"[a.'b c']\n[ a . 'b c' ]\n", "f:2:13: [a.b c] is there already: write its keys"),
+        (b"[a]\nx = 1\nx = 2\n", "f:3:6: broken TOML: this key stands in its table already"),
+    ],
+)
+def test_what_stands_there_twice_is_told_with_its_first_place(text: bytes, says: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        parse(text, "f")
+    assert str(caught.value).startswith(says)

@@ -20,6 +20,9 @@ from oborona.desk.site import Site
 CONTENT: Final = "acl_m_oborona_verdict"  # set by each of etc/exim/acl_data*
 RECIPIENTS: Final = "acl_c_oborona"  # by acl_connect, acl_mail, acl_rcpt
 DEBIAN: Final = Path("/etc/exim4/update-exim4.conf.conf")
+FILES: Final = Path(__file__).parents[1] / "etc/exim"  # wherever this program was installed
+DOOR: Final = "inet:127.0.0.1:8892"  # as etc/exim/main has it, unless another is defined
+SPAMD: Final = "inet:127.0.0.1:8893"
 _SPLIT: Final = re.compile(r"^\s*dc_use_split_config\s*=\s*['\"]?true", re.MULTILINE)
 
 
@@ -45,25 +48,36 @@ def what_to_add(settings: Settings) -> str:
     doors = settings.doors
     steps = [
         f"Exim is not changed by this command; do it in this order ({kind}):",
-        "    usermod --append --groups Debian-exim oborona",
-        "    install -d /etc/exim4/oborona && cp etc/exim/* /etc/exim4/oborona/",
+        f"    install -d /etc/exim4/oborona && cp {FILES}/* /etc/exim4/oborona/",
         f"to {where}:",
+        *_other_places(settings),
         "    .include /etc/exim4/oborona/main",
         "    CHECK_RCPT_LOCAL_ACL_FILE = /etc/exim4/oborona/acl_rcpt",
         "    CHECK_DATA_LOCAL_ACL_FILE = /etc/exim4/oborona/acl_data",
     ]
-    for name, door, socket in (
-        ("exim", doors.exim, "exim.sock"),
-        ("spamd", doors.spamd, "spamd.sock"),
+    for name, door, listen in (
+        ("exim", doors.exim, DOOR),
+        ("spamd", doors.spamd, SPAMD),
     ):
         if not door.listen:
-            steps += [
-                f"to oborona.toml: [doors.{name}]",
-                f'    listen = "unix:/run/oborona/{socket}"',
-                '    socket_group = "Debian-exim"',
-            ]
-    steps += ["then restart Oborona, and:", "    update-exim4.conf && systemctl restart exim4"]
+            steps += [f"to oborona.toml, below [doors.{name}]:", f'    listen = "{listen}"']
+    steps += ["then:", "    systemctl restart oborona"]
+    steps.append("    update-exim4.conf && systemctl restart exim4")
     return "\n".join(steps)
+
+
+def _other_places(settings: Settings) -> Iterator[str]:
+    """Yield the names to define where a door listens elsewhere than etc/exim/main expects."""
+    for name, listen, expected in (
+        ("OBORONA_SOCKET", settings.doors.exim.listen, DOOR),
+        ("OBORONA_SPAMD", settings.doors.spamd.listen, SPAMD),
+    ):
+        if not listen or listen == expected:
+            continue
+        place = listen.removeprefix("unix:")
+        if name == "OBORONA_SPAMD":  # an address and a port with a space between
+            place = " ".join(place.removeprefix("inet:").rsplit(":", 1))
+        yield f"    {name} = {place}"
 
 
 def exim(context: Site) -> Iterator[CheckReport]:

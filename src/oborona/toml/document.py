@@ -26,6 +26,7 @@ _POSITION = re.compile(r"\s*\(at (?:line (\d+), column (\d+)|end of document)\)\
 _OPEN = re.compile(
     r"^[^'\"\n#]*=[ \t]*'(?!'')[^'\n]*$", re.MULTILINE
 )  # a text in ' that does not end in its line
+_TWICE = re.compile(r"Cannot declare \('(.+)',?\) twice$")
 _NO_QUOTE = (
     "the closing quote of a text is missing in this line; a text of several lines stands "
     "in three quotes"
@@ -136,6 +137,10 @@ def _syntax(
         problem += "; a text stands in quotes, and true, false and numbers in none"
     if problem.endswith(r"Illegal character '\n'"):
         problem = f"broken TOML: {_NO_QUOTE}"
+    if declared := _TWICE.search(problem):
+        problem = _twice(declared[1].split("', '"), text)
+    elif problem.endswith("Cannot overwrite a value"):
+        problem = "broken TOML: this key stands in its table already; keep one of the two lines"
     if where and where[1]:
         return error(problem, file=file, line=int(where[1]), column=int(where[2]))
     if problem.endswith('Expected "\'"') and (opened := _OPEN.search(text)):
@@ -149,3 +154,13 @@ def _syntax(
         line=line,
         column=column,
     )
+
+
+def _twice(names: list[str], text: str) -> str:
+    """Return what to do about a table that was begun before: who appends to a file that has all
+    tables meets this first.
+    """
+    header = r"^[ \t]*\[[ \t]*" + r"[ \t]*\.[ \t]*".join(map(re.escape, names)) + r"[ \t]*\]"
+    first = re.search(header, text, re.MULTILINE)
+    line = "" if first is None else f" from line {text.count(chr(10), 0, first.start()) + 1} on"
+    return f"[{'.'.join(names)}] is there already{line}: write its keys there, and no second one"

@@ -176,3 +176,16 @@ def test_a_broken_policy_says_where(site: tuple[Path, Path], tmp_path: Path) -> 
 def test_without_a_journal_that_is_said(tmp_path: Path) -> None:
     folder = policy(tmp_path / "policy", LINKS)
     assert "there is no journal" in run(tmp_path, folder, "policy", "replay", status=74).stderr
+
+
+def test_the_model_that_ships_is_asked_again(tmp_path: Path) -> None:
+    folder = policy(tmp_path / "policy", LINKS, WORDS)
+    state = tmp_path / "state"
+    journal(state, folder, [LUNCH, LOTTERY], models=True)
+    (hit,) = {
+        rule["name"]
+        for line in run(state, folder, "find", "--json").stdout.splitlines()
+        for rule in json.loads(line)["rules"]
+    } - {"LINKS", "WORDS"}
+    assert hit == "SHIPPED_MODEL", "it had its say then"
+    assert replayed(state, folder, "--fail")["rules"] == {}

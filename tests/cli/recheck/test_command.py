@@ -6,7 +6,9 @@ import json
 import time
 from pathlib import Path
 
-from oborona import state_files
+import pytest
+
+from oborona import secret, state_files
 from oborona.daemon.keeper.recheck import STUCK
 from oborona.ident import from_text
 from oborona.metrics import REGISTRY
@@ -165,3 +167,25 @@ def test_no_moves_yet(tmp_path: Path) -> None:
     state, folder = tmp_path / "state", policy(tmp_path / "then", LINKS)
     journal(state, folder, [LUNCH])
     assert "no file of moves" in run(state, folder, "recheck", "status", status=74).output
+
+
+def test_a_move_is_shown_with_its_whole_id_however_narrow_the_terminal(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "60")
+    state, folder = tmp_path / "state", policy(tmp_path / "then", LINKS)
+    (ident,) = journal(state, folder, [LUNCH])
+    decided(state, ident)
+    assert ident in run(state, folder, "recheck", "moves").stdout
+    assert ident in run(state, folder, "recheck", ident).stdout
+
+
+def test_a_signature_that_came_since_is_looked_for_as_the_keeper_does(tmp_path: Path) -> None:
+    state, folder = tmp_path / "state", policy(tmp_path / "then", LINKS)
+    state.mkdir()
+    secret.make(state)
+    (ident,) = journal(state, folder, [LOTTERY], key=secret.load(state).shingles)
+    added = ("signature", "add", "one.example", "--kind", "domain", "--reason", "x")
+    run(state, folder, *added, "--score", "150")
+    told = run(state, folder, "recheck", "--dry-run", ident, "--json")
+    assert (json.loads(told.stdout)["now"], json.loads(told.stdout)["now_score"]) == ("reject", 210)

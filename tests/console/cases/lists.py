@@ -141,7 +141,15 @@ CASES = [
         },
         answers={
             "lists.undo": msgspec.to_builtins(
-                RestoredList(name="SITE_ALLOW", called="allow", path="x", entries=1_234, undo=UNDO)
+                RestoredList(
+                    name="SITE_ALLOW",
+                    called="allow",
+                    path="x",
+                    entries=1_234,
+                    back=1,
+                    gone=0,
+                    undo=UNDO,
+                )
             )
         },
         texts=("Done", "It has 1 234 entries again."),

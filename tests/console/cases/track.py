@@ -155,6 +155,8 @@ CASES = [
                     called="deny",
                     path="x",
                     entries=3,
+                    back=0,
+                    gone=1,
                     undo=UndoCall(call="lists.undo", asked={"name": "deny"}),
                 )
             )

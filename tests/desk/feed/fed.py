@@ -109,7 +109,9 @@ class FedSite:
 
     def everything(self) -> tuple[Any, ...]:
         """Return all that a feed which is refused must leave as it is."""
-        record = msgspec.structs.replace(read_record(self.state), highest=0, manifest="", expires=0)
+        record = msgspec.structs.replace(
+            read_record(self.state), highest=0, manifest="", expires=0, refused="", refused_at=0.0
+        )
         return self.held(), record, read_folder(self.state / state_files.FEED_WAITING)
 
     def scores(self) -> dict[str, float]:

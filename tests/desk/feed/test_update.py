@@ -118,6 +118,22 @@ def test_doctor_says_whether_a_feed_is_fetched_and_kept(fed: FedSite) -> None:
     assert list(feed(fed.sited(url=""))) == []
 
 
+def test_doctor_says_at_once_why_an_update_took_nothing(fed: FedSite) -> None:
+    fed.offer(TEN, version=4)
+    fed.update()
+    fed.offer({"20.toml": NEW}, OTHER, version=5)
+    for dry in (True, False):
+        with pytest.raises(CallError, match="another key"):
+            fed.update(dry=dry)
+        states = [report.state for report in feed(fed.site)]
+        assert states == [CheckState.OK if dry else CheckState.WARN]
+    (report,) = feed(fed.site)
+    assert "UTC took nothing: signed by another key" in report.words
+    fed.offer({"20.toml": NEW}, version=6)
+    fed.update()
+    assert [report.state for report in feed(fed.site)] == [CheckState.OK]
+
+
 def test_what_ships_anyhow_is_left_to_what_ships(fed: FedSite) -> None:
     fed.offer({"10.toml": (fed.folder / "shipped/10.toml").read_text(), "20.toml": NEW})
     fed.update()

@@ -101,7 +101,7 @@ def replay(
 async def _journal(
     context: CliContext, policy: Policy, since: float, comparison: VerdictComparison
 ) -> None:
-    judge = Rejudger(policy)
+    judge = Rejudger(policy, context.final())
     async with await JournalReader.open(context.state / state_files.JOURNAL) as journal:
         start = time.time() - since
         versions = await journal.policies()

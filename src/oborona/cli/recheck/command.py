@@ -12,13 +12,12 @@ from typing import Final
 
 import click
 import msgspec
-from rich.table import Table
 
 from oborona.cli.context import CliContext, pass_cli_context
 from oborona.cli.duration import DurationParam
 from oborona.cli.output import echo, echo_json
 from oborona.cli.recheck.look import look
-from oborona.cli.terminal import Terminal, plain
+from oborona.cli.terminal import plain
 from oborona.cli.terminal_person import terminal_caller
 from oborona.desk.acts.recheck import (
     MovesOrder,
@@ -174,23 +173,19 @@ def discard(context: CliContext, as_json: bool) -> None:
 
 
 def shown(listed: Sequence[Move]) -> None:
-    """Print moves as a table."""
-    table = Table(
-        "time", "message", "recipient", "from → to", "state", "why", "score", "event", "note"
-    )
+    """Print moves, each in two lines, however narrow the terminal: its ID is what `undo` takes."""
     for move in listed:
-        table.add_row(
-            _moment(move.time),
-            to_text(move.message),
-            plain(move.recipient),
-            plain(f"{move.source} → {move.target}"),
-            f"{move.state}{' (back)' if move.undoes is not None else ''}",
-            plain(f"{move.why}, because: {move.because}" if move.because else move.why),
-            f"{move.score:.1f} / {move.line:g}",
-            move.event,
-            plain(move.note),
+        state = f"{move.state}{' (back)' if move.undoes is not None else ''}"
+        if move.note:
+            state += f": {move.note}"
+        echo(
+            plain(
+                f"{_moment(move.time)}  {to_text(move.message)}  {move.source} → {move.target}  "
+                f"{move.recipient}  {state}"
+            )
         )
-    Terminal().print(table)
+        why = f"{move.why}, because: {move.because}" if move.because else move.why
+        echo(plain(f"{' ' * 21}{move.score:.1f} / {move.line:g}, by {move.event}: {why}"))
     states = Counter(move.state.value for move in listed)
     echo(", ".join(f"{number} {state}" for state, number in sorted(states.items())) or "no moves")
 

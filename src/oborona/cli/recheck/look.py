@@ -62,7 +62,9 @@ def look(context: CliContext, what: str, dry_run: bool, every: bool, as_json: bo
 
 
 def _show(looks: Sequence[RecheckLookResult]) -> None:
-    table = Table("message", "from", "subject", "then", "now", "why", "what")
+    table = Table()
+    for name in ("message", "from", "subject", "then", "now", "why", "what"):
+        table.add_column(name, no_wrap=name == "message")  # a part of an ID is none
     for look in looks:
         now = " or ".join(look.possible) if len(look.possible) > 1 else look.now
         outcome = f"{look.source} → {look.target}" if look.target else look.stays or "stays"

@@ -159,7 +159,10 @@ def import_(
 def undo(context: CliContext, name: str) -> None:
     """Take back the last change that a command made to a list; twice is as before."""
     done = undo_list(context, terminal_caller(), ListUndoOrder(name=name))
-    echo(f"{done.name}: as before, {done.entries} entries")
+    echo(
+        f"{done.name}: as before its last change: {done.back} back, {done.gone} gone, "
+        f"{done.entries} entries"
+    )
     echo(in_force_line(done))
 
 

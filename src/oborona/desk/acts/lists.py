@@ -137,12 +137,16 @@ class RestoredList(ActReport, frozen=True, kw_only=True):
         called: as people call it.
         path: of its file.
         entries: how many it has.
+        back: entries that are there again.
+        gone: entries that are not there any more.
     """
 
     name: str
     called: str
     path: str
     entries: int
+    back: int
+    gone: int
 
 
 @act("lists.undo", Right.POLICY_PUBLISH, about=("name",))
@@ -155,12 +159,13 @@ def undo_list(site: Site, caller: Caller, asked: ListUndoOrder) -> RestoredList:
     """
     site_list = find_list(site, asked.name)
     if asked.dry:
-        before = _before(site_list)
+        now, before = contents(site_list.path), _before(site_list)
         with_place(site_list, lambda: check(site_list, before))
     else:
         with list_lock(site_list):
-            before = _before(site_list)
+            now, before = contents(site_list.path), _before(site_list)
             with_place(site_list, lambda: write(site_list, before))
+    had, has = ({entry.entry for entry in lines(raw)} for raw in (now, before))
     return RestoredList(
         dry=asked.dry,
         undo=undo_of(site_list),
@@ -168,6 +173,8 @@ def undo_list(site: Site, caller: Caller, asked: ListUndoOrder) -> RestoredList:
         called=called(site_list.name),
         path=str(site_list.path),
         entries=sum(1 for _ in lines(before)),
+        back=len(has - had),
+        gone=len(had - has),
     )
 
 

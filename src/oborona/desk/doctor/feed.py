@@ -21,6 +21,15 @@ def feed(context: Site) -> Iterator[CheckReport]:
     except StoreError as error:
         yield CheckReport("feed", CheckState.FAIL, str(error))
         return
+    if record.refused:
+        when = datetime.fromtimestamp(record.refused_at, UTC)
+        yield CheckReport(
+            "feed",
+            CheckState.WARN,
+            f"the update of {when:%Y-%m-%d %H:%M} UTC took nothing: {record.refused}",
+            hint="oborona policy update tries again; what was in force stays meanwhile",
+        )
+        return
     if not record.highest:
         yield CheckReport(
             "feed", CheckState.WARN, "nothing was taken of it yet: `oborona policy update`"

@@ -72,7 +72,7 @@ def _spool(folder: Path) -> CheckReport:
         return CheckReport(
             "spool",
             CheckState.FAIL,
-            f"{folder}: {error.strerror}; make it as etc/dovecot/oborona-spool says",
+            f"{folder}: {error.strerror}; make it as docs/people/dovecot.md says",
         )
     if mode != CLOSED:
         words = (
@@ -111,7 +111,7 @@ def _dovecot(address: UnixAddress) -> Iterator[CheckReport]:
         yield CheckReport(
             "dovecot",
             CheckState.WARN,
-            "Dovecot reports nothing: install etc/dovecot/91-oborona-feedback.conf",
+            "Dovecot reports nothing: install 91-oborona-feedback.conf (docs/people/dovecot.md)",
         )
     elif os.path.normpath(f"{base}/{folder}/feedback.sock") != os.path.normpath(socket):
         words = f"Dovecot looks for {base}/{folder}/feedback.sock, and intake.listen is {socket}"

@@ -47,6 +47,8 @@ class FeedRecord(msgspec.Struct, frozen=True, kw_only=True):
         waiting: a version that waits.
         next_key: a key that `voucher` has named as one that may sign, too.
         voucher: the key of the settings that has; without it in the settings the other falls.
+        refused: why the last update took nothing; empty = it did not fail.
+        refused_at: Unix seconds, when that was.
     """
 
     highest: int = 0
@@ -58,6 +60,8 @@ class FeedRecord(msgspec.Struct, frozen=True, kw_only=True):
     waiting: WaitingVersion | None = None
     next_key: str = ""
     voucher: str = ""
+    refused: str = ""
+    refused_at: float = 0.0
 
 
 def read_record(state: Path) -> FeedRecord:

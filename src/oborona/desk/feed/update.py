@@ -10,10 +10,12 @@ what it finds there.
 from __future__ import annotations
 
 import time
+from contextlib import suppress
 
 import msgspec
 
 from oborona import state_files
+from oborona.desk.call import CallError
 from oborona.desk.feed.feed_site import feed_folder, feed_versions, unlike_shipped
 from oborona.desk.feed.manifest import is_in_program
 from oborona.desk.feed.offer import FeedOffer, fetch_offer
@@ -23,6 +25,7 @@ from oborona.desk.feed.work import FeedUpdate, FeedWork
 from oborona.desk.policy.file_set import read_folder
 from oborona.desk.policy.site_policy import PolicyBusyError, policy_lock
 from oborona.desk.site import Site
+from oborona.errors import PeerError, StoreError
 from oborona.people.caller import Caller
 from oborona.policy.folders import PolicyFolders
 from oborona.policy.shipped_files import MANIFEST, FileVersion, read
@@ -46,6 +49,17 @@ def update_feed(
         PeerError: the feed's server does not answer; the same.
         StoreError: it can't be written; the same.
     """
+    try:
+        return _updated(site, caller, sure=sure, now=now, dry=dry)
+    except PolicyBusyError:
+        raise  # it says nothing of the feed
+    except (CallError, PeerError) as error:
+        if not dry:
+            _note_refusal(site, str(error))
+        raise
+
+
+def _updated(site: Site, caller: Caller, *, sure: bool, now: bool, dry: bool) -> FeedUpdate:
     settings, folder = site.loaded.settings.feed, feed_folder(site)
     record = read_record(site.state)
     offer = fetch_offer(settings, record)
@@ -57,12 +71,23 @@ def update_feed(
     with policy_lock(site), feed_versions(site) as store:
         if read_folder(folder, links=False) != before or read_record(site.state) != record:
             raise PolicyBusyError("somebody else has changed the feed right now; try again")
-        record = offer.seen(record, settings)
+        record = msgspec.structs.replace(offer.seen(record, settings), refused="", refused_at=0.0)
         if not dry:
             write_record(site.state, record)
         record = _settled(record, before)
         work = FeedWork(site, caller, store, before, record, offer, sure=sure, dry=dry)
         return work.done(step, fetched, waiting)
+
+
+def _note_refusal(site: Site, why: str) -> None:
+    """Write down that nothing was taken, for who looks before the newest version expires."""
+    if not site.loaded.settings.feed.url:
+        return
+    with suppress(PolicyBusyError, StoreError), policy_lock(site):
+        record = read_record(site.state)
+        write_record(
+            site.state, msgspec.structs.replace(record, refused=why, refused_at=time.time())
+        )
 
 
 def _step(site: Site, record: FeedRecord, offer: FeedOffer, *, now: bool) -> FeedStep:

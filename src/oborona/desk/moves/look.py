@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Final, NamedTuple
 
 import msgspec
@@ -25,6 +26,8 @@ from oborona.recheck.mailboxes.model import MailboxItem, MoveOutcome, MoveResult
 from oborona.recheck.moves import MoveDecision, MoveStore
 from oborona.reputation.pins import Pin, PinTable
 from oborona.stores.mailboxes import open_mailboxes
+from oborona.stores.signatures.rows import SignatureState
+from oborona.stores.signatures.store import SignatureStore
 
 MOST: Final = 2000  # messages of a recipient, the newest
 
@@ -78,6 +81,18 @@ class CopySupposition(msgspec.Struct, frozen=True, kw_only=True):
         return site
 
 
+def _lately(state: Path, since: float) -> list[Signature]:
+    """Return the signatures that came while messages came that may still be moved: the keeper
+    looks for them in these, too.
+    """
+    path = state / state_files.SIGNATURES
+    if not path.exists():
+        return []
+    with SignatureStore(path) as store:
+        rows = store.all(SignatureState.ACTIVE)
+    return [row.signature for row in rows if row.signature.created >= since]
+
+
 async def look_at_copies(
     site: Site,
     numbers: Sequence[int] | None,
@@ -124,7 +139,14 @@ async def look_at_copies(
                     made=decided,
                     folders=limits.folders,
                     signed=SignatureChanges(
-                        {one.id: one for one in supposed.signatures}, scanned.hasher
+                        {
+                            one.id: one
+                            for one in (
+                                *_lately(site.state, now - limits.window_s),
+                                *supposed.signatures,
+                            )
+                        },
+                        scanned.hasher,
                     ),
                 )
                 results: list[RecheckResult] = []

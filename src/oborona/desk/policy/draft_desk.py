@@ -190,10 +190,9 @@ def previewed(
     """
     found = preview(
         policy,
-        site.state,
+        site,
         messages=messages,
         within_s=within_s,
-        window_s=site.loaded.settings.recheck.window_hours * 3600,
         examples=examples,
     )
     folder = draft_folder(site)

@@ -108,10 +108,9 @@ def tried_now(site: Site, policy: Policy, files: FileSet) -> DraftPreview:
     try:
         found = preview(
             policy,
-            site.state,
+            site,
             messages=BACK_MESSAGES,
             within_s=BACK_S,
-            window_s=site.loaded.settings.recheck.window_hours * 3600,
             examples=0,
         )
     except StoreError:  # without a journal an earlier version is better than one that harms

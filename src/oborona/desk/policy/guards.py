@@ -111,12 +111,12 @@ def check_preview(known: DraftPreview | None, digest: str, *, sure: bool, most_m
     if known.good and known.good_lost / known.good > GOOD_LOST:
         raise CallError(
             f"of {known.good:,} messages that were delivered as good mail {known.good_lost:,} would "
-            f"not be any more: say `sure` if that is meant"
+            f"not be any more: say `sure` (`--sure`) if that is meant"
         )
     if known.moves > most_moves:
         raise CallError(
             f"the second look would move {known.moves:,} messages that were delivered: say `sure` "
-            f"if that is meant"
+            f"(`--sure`) if that is meant"
         )
 
 

@@ -12,6 +12,7 @@ import msgspec
 
 from oborona import state_files
 from oborona.desk.low_priority import run_aside
+from oborona.desk.site import Site
 from oborona.errors import StoreError
 from oborona.feedback.events.log import EventLog
 from oborona.feedback.events.model import EventKind
@@ -19,6 +20,7 @@ from oborona.ident import to_text
 from oborona.journal.entry import JournalEntry
 from oborona.journal.queries import JournalReader
 from oborona.policy.load import Policy
+from oborona.policy.models.ports import FinalModel
 from oborona.recheck.comparison import ComparedVerdict, VerdictComparison, VerdictPair
 from oborona.recheck.engine.copies import by_site, may_move
 from oborona.recheck.facts_at_delivery import why_not
@@ -120,8 +122,10 @@ class PolicyPreview(msgspec.Struct, frozen=True, kw_only=True):
 class _Trial:
     """Judges messages by a policy, and adds up."""
 
-    def __init__(self, policy: Policy, examples: int, window_s: float, now: float) -> None:
-        self._judge = Rejudger(policy)
+    def __init__(
+        self, policy: Policy, final: FinalModel, examples: int, window_s: float, now: float
+    ) -> None:
+        self._judge = Rejudger(policy, final)
         self._moved_since = now - window_s
         self.comparison = VerdictComparison(examples)
         self.differing: dict[int, str] = {}  # change of each message whose verdict differs
@@ -161,28 +165,27 @@ class _Trial:
 
 def preview(
     policy: Policy,
-    state: Path,
+    site: Site,
     *,
     messages: int,
     within_s: float,
-    window_s: float,
     examples: int = 3,
 ) -> PolicyPreview:
     """Judge the newest messages of the journal by a policy.
 
     Args:
         policy: to judge by.
-        state: folder of the stores.
+        site: whose journal and final model.
         messages: so many.
         within_s: when this is over, what was found so far is returned.
-        window_s: age up to which the second look moves what was delivered.
         examples: of each change.
 
     Raises:
         StoreError: the journal can't be read.
     """
     started = time.monotonic()
-    trial = _Trial(policy, examples, window_s, time.time())
+    state, window_s = site.state, site.loaded.settings.recheck.window_hours * 3600
+    trial = _Trial(policy, site.final(), examples, window_s, time.time())
     complete = run_aside(lambda: asyncio.run(_read(trial, state, messages, started + within_s)))
     said, by_message = _said(trial.differing, state)
     comparison = trial.comparison
