@@ -69,10 +69,10 @@ def decode(octets: bytes, charset: str, findings: Findings, *, second: str = "")
         return _of_ascii(octets, codec, charset, findings)
     wide = codec.startswith(_WIDE)
     if not wide and (text := _strictly(octets, "utf-8")) is not None:
-        if (codec.startswith(_MULTIBYTE) and not _long_in_utf8(text)) or _is_one_pair(
+        if (codec.startswith(_MULTIBYTE) and not _long_in_utf8(text)) or _is_one_character(
             octets, codec
         ):
-            pass  # two characters of GBK may be UTF-8 by chance, and two Russian letters
+            pass  # two characters of GBK may be UTF-8 by chance, and some Russian letters
         else:
             if codec not in {"ascii", "utf-8", "utf-8-sig"}:
                 findings.add("charset-lies", f"{charset} is utf-8")
@@ -174,11 +174,11 @@ def _long_in_utf8(text: str) -> bool:
     return sum(character > "\u07ff" for character in text[: charset_guess.SAMPLE]) >= MIN_OCTETS
 
 
-def _is_one_pair(octets: bytes, codec: str) -> bool:
-    """Return whether all that is not ASCII is two Cyrillic letters of a declared charset: the
-    Russian "her" in KOI8-R is UTF-8.
+def _is_one_character(octets: bytes, codec: str) -> bool:
+    """Return whether all that is not ASCII is one character of UTF-8, and two or three Cyrillic
+    letters of a declared charset: the Russian "her" in KOI8-R.
     """
-    if not codec.startswith(_CYRILLIC) or _outside(octets) != 2:
+    if not codec.startswith(_CYRILLIC) or _outside(octets) > _THREE:
         return False
     text = octets.decode(codec, "replace")
     letters = all(character.isascii() or character.isalpha() for character in text)
@@ -191,6 +191,7 @@ def _outside(octets: bytes) -> int:
 
 
 _HIGH: Final = bytes(range(128, 256))
+_THREE: Final = 3  # octets of one character, which is no two of two
 
 
 def _makes_words(octets: bytes, codec: str, findings: Findings) -> bool:
