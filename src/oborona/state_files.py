@@ -47,6 +47,8 @@ SIGNATURES: Final = "signatures.db"
 """Signatures: commands, and the trainer (proposals)."""
 MOVES: Final = "recheck.db"
 """Delivered copies that were moved or are to be: the keeper and commands."""
+SITE_MOVES: Final = "site-moves.db"
+"""Moves that all machines of a site know until they are made: the keeper."""
 
 ACCOUNTS: Final = "accounts.db"
 """Accounts, what they may do, ratings and incidents: commands, the keeper, and workers by HTTP."""

@@ -114,6 +114,7 @@ def join_site(state: Path, address: str, machine: str, version: str) -> list[Pat
         log.prepare()
         if state_files.FEEDBACK in log.heads():  # else each machine learns for itself
             log.add_store(state_files.SITE_MODELS, 0)
+        log.add_store(state_files.SITE_MOVES, 0)
         link = ReplicationLink(
             address=address,
             site=mark,
