@@ -5,6 +5,7 @@ from __future__ import annotations
 import socket
 from contextlib import ExitStack
 from pathlib import Path
+from typing import Final
 
 import click
 
@@ -25,6 +26,9 @@ from oborona.desk.doctor.traffic import ago
 from oborona.desk.owner import as_owner_of
 from oborona.replication.link import read_link
 from oborona.replication.log import ReplicationLog
+
+# longer than a machine believes that a move is its own (`daemon.site.move_share`)
+FORGOTTEN_S: Final = 60.0
 
 _address = click.argument("address", metavar="postgresql://…")
 _name = click.option(
@@ -89,13 +93,23 @@ def leave(context: CliContext) -> None:
 @click.argument("machine")
 @pass_cli_context
 def forget(context: CliContext, machine: str) -> None:
-    """Forget a MACHINE that will not come back: the log is kept for it no longer."""
+    """Forget a MACHINE that will not come back: the log is kept for it no longer, and another
+    makes the moves of delivered mail that it has left undone.
+
+    One that was heard of within a minute is not forgotten: stop it first.
+    """
     link = read_link(context.state)
     if link is None:
         raise MembershipError("this machine is alone: it is of no site")
     log = ReplicationLog(link.address, link.machine)
     try:
         log.check(link.site)
+        for one in log.machines():
+            if one.name == machine and one.silent_s < FORGOTTEN_S:
+                raise MembershipError(
+                    f"{machine} was heard of {ago(one.silent_s)} ago, and may be moving mail: stop "
+                    f"Oborona there, and forget it {FORGOTTEN_S:g} seconds later"
+                )
         gone = log.forget_machine(machine, "")
     finally:
         log.close()

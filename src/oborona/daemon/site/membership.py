@@ -25,6 +25,7 @@ from oborona import state_files, store_birth
 from oborona.atomic_file import sync_folder, write_atomically
 from oborona.daemon.site.common_kinds import COMMON_KINDS
 from oborona.daemon.site.event_drain import EventDrain
+from oborona.daemon.site.move_share import give_up_moves
 from oborona.daemon.site.snapshot import ReplicaSnapshot, fetched, last_snapshot, take_snapshot
 from oborona.errors import StoreError, StoreForeign
 from oborona.replication.link import COMMON, ReplicationLink, link_path, read_link
