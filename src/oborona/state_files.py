@@ -23,6 +23,8 @@ BEFORE_RESTORE: Final = "before-restore-"
 
 SITE_LINK: Final = "site.json"
 """Which log in PostgreSQL this machine's common stores follow: `oborona site`."""
+SITE_UNFINISHED: Final = "site.unfinished"
+"""What a begin, join or leave of a site has come to until its end: `oborona site`."""
 
 # Stores in SQLite.
 JOURNAL: Final = "journal.db"

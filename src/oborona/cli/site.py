@@ -19,6 +19,7 @@ from oborona.daemon.site.membership import (
     join_site,
     leave_site,
 )
+from oborona.daemon.site.store_check import CheckedStore, check_stores
 from oborona.daemon.stopped_state import hold_stopped
 from oborona.desk.asks.machines import MachinesQuestion, SiteMachine, list_machines
 from oborona.desk.doctor.machines import SILENT_S
@@ -78,15 +79,60 @@ def join(context: CliContext, address: str, name: str | None) -> None:
 
 
 @site.command()
+@click.option(
+    "--unchecked", is_flag=True, help="Leave with what is here, whatever the site's log has."
+)
 @pass_cli_context
-def leave(context: CliContext) -> None:
-    """Leave the site: the stores stay as they are, and are this machine's alone.
+def leave(context: CliContext, unchecked: bool) -> None:
+    """Leave the site: this machine's stores are brought to where the site is, compared with it row
+    by row, and are this machine's alone.
 
-    Oborona must be stopped here.
+    Oborona must be stopped here. Where the site's log can't be reached, they stay as they are.
     """
     with _stopped(context.state, "oborona site leave"):
-        machine = leave_site(context.state)
-    echo(f"this machine was {machine or 'of a site'}; what it knows is its own now")
+        left = leave_site(context.state, unchecked=unchecked)
+    for one in left.checked or ():
+        _print_checked(one)
+    if left.checked is None:
+        click.echo("oborona: nothing was compared with the site's log", err=True)
+    echo(f"this machine was {left.machine or 'of a site'}; what it knows is its own now")
+
+
+@site.command()
+@click.option("--json", "as_json", is_flag=True, help="JSON, a store a line.")
+@pass_cli_context
+def check(context: CliContext, as_json: bool) -> None:
+    """Compare this machine's common stores with the site's log, row by row. Exit status 1 when one
+    differs.
+
+    Mail and changes go on meanwhile. It needs twice the room of the largest store in the state
+    folder.
+    """
+    link = read_link(context.state)
+    if link is None:
+        raise MembershipError("this machine is alone: it is of no site")
+    differs = False
+    log = ReplicationLog(link.address, link.machine)
+    try:
+        log.check(link.site)
+        with as_owner_of(context.state):
+            for one in check_stores(log, context.state, link):
+                differs = differs or bool(one.difference)
+                if as_json:
+                    echo_json(one)
+                else:
+                    _print_checked(one)
+    finally:
+        log.close()
+    if differs:
+        click.get_current_context().exit(1)
+
+
+def _print_checked(one: CheckedStore) -> None:
+    if one.difference:
+        echo(f"{one.store}: differs at change {one.number:,}: {one.difference}")
+    else:
+        echo(f"{one.store}: {one.rows:,} rows, the same as in the site's log at {one.number:,}")
 
 
 @site.command()
