@@ -24,6 +24,7 @@ from oborona.accounts.account import AccountRecord
 from oborona.cli import main as cli_main
 from oborona.daemon.site import membership
 from oborona.daemon.site.membership import MembershipError, begin_site, leave_site
+from oborona.daemon.site.snapshot import take_snapshot
 from oborona.daemon.site.store_check import check_stores
 from oborona.daemon.site.unfinished import read_unfinished
 from oborona.feedback.events.log import EventLog
@@ -152,7 +153,7 @@ def test_a_store_that_is_in_the_log_already_is_not_copied_again(
 ) -> None:
     first = new_state(tmp_path / "mx1")
     fill(first)
-    taken, original = list[str](), membership.take_snapshot
+    taken, original = list[str](), take_snapshot
 
     def take(log: ReplicationLog, path: Path) -> object:
         if path.name == state_files.ACCOUNTS:
@@ -256,7 +257,7 @@ def test_a_begin_whose_copy_differs_begins_nothing(
 ) -> None:
     first = new_state(tmp_path / "mx1")
     fill(first)
-    original = membership.take_snapshot
+    original = take_snapshot
 
     def taken_before_a_change(log: ReplicationLog, path: Path) -> object:
         done = original(log, path)

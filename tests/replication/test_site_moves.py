@@ -20,8 +20,13 @@ from typing import IO
 
 import msgspec
 import pytest
+from click.testing import CliRunner, Result
 
 from oborona import state_files
+from oborona.cli import main as cli_main
+from oborona.cli.context import CliContext
+from oborona.daemon.site.membership import leave_site
+from oborona.desk.doctor.machines import machines as examine_machines
 from oborona.ident import from_text
 from oborona.recheck.mailboxes.model import MailboxItem
 from oborona.recheck.moves import Move, MoveDecision, MoveState, MoveStore
@@ -167,6 +172,10 @@ def site(
         yield made
 
 
+def run(state: Path, *words: str) -> Result:
+    return CliRunner().invoke(cli_main, ["--state", str(state), *words])
+
+
 def _decision(letter: MailboxItem) -> MoveDecision:
     return MoveDecision(
         message=from_text(letter.ident) or 0,
@@ -275,7 +284,14 @@ def test_a_forgotten_machine_is_not_waited_for(site: MovingSite) -> None:
     site.second.start("never", "3600")
     time.sleep(REST_S)
     assert site.second.asked == []
-    site.postgresql.rows("DELETE FROM oborona.machine WHERE name = 'mx1'")
+    done = run(site.second.state, "site", "forget", "mx1")
+    assert done.exit_code != 0
+    assert "may be moving mail" in done.output
+    site.postgresql.rows(
+        "UPDATE oborona.machine SET seen = now() - interval '61 s' WHERE name = 'mx1'"
+    )
+    done = run(site.second.state, "site", "forget", "mx1")
+    assert done.exit_code == 0, done.output
     wait(lambda: site.folders() == ["Junk"] * COPIES)
     assert sorted(site.second.asked) == names(letters)
     # it comes back all the same, and nobody has let it in again
@@ -373,6 +389,41 @@ def test_moves_that_have_stopped_are_nobody_elses(site: MovingSite) -> None:
     wait(lambda: site.folders() == ["Junk"] * COPIES)
 
 
+def test_doctor_names_whose_moves_nobody_makes(site: MovingSite) -> None:
+    site.decide(site.first)
+    site.first.start("told")
+    site.first.died()
+    follow_once(site.second.state)
+    context = CliContext(None, site.second.state, ())
+    assert not any("moves of delivered" in one.words for one in examine_machines(context))
+    site.postgresql.rows(
+        "UPDATE oborona.machine SET seen = now() - interval '1 hour' WHERE name = 'mx1'"
+    )
+    found = [one.words for one in examine_machines(context)]
+    assert any(f"{COPIES} moves of delivered mail wait for mx1" in one for one in found)
+
+
+def test_who_leaves_keeps_its_moves_and_gives_back_those_of_others(site: MovingSite) -> None:
+    letters = site.decide(site.first)
+    site.first.start("told")
+    site.first.died()
+    site.second.start("adopted")
+    site.second.died()
+    own = site.decide(site.second)
+    site.second.start("told")
+    site.second.died()
+    leave_site(site.second.state)
+    follow_once(site.first.state)
+    assert site.told(site.first) == COPIES
+    states = site.second.states()
+    assert states == [MoveState.KEPT] * (len(states) - COPIES) + [MoveState.DECIDED] * COPIES
+    site.first.start()
+    wait(lambda: site.first.states() == [MoveState.DONE] * COPIES)
+    assert sorted(site.first.asked) == names(letters)
+    with MoveStore(site.second.state / state_files.MOVES) as store:
+        assert len(store.due(time.time() + 1, 100)) == len(own)
+
+
 @pytest.mark.parametrize("seed", [1, 2])
 def test_whoever_is_killed_each_copy_is_moved_and_both_know(
     tmp_path: Path, dovecot: MailboxDovecot, users: Iterator[int], seed: int
@@ -396,6 +447,5 @@ def test_whoever_is_killed_each_copy_is_moved_and_both_know(
                 time.sleep(chance.choice([0.0, 2.5]))
                 victim.start()
             wait(lambda: site.folders() == ["Junk"] * 16)
-            for machine in machines:
-                wait(lambda machine=machine: set(machine.states()) <= {MoveState.DONE})
+            wait(lambda: {state for one in machines for state in one.states()} == {MoveState.DONE})
             wait(lambda: site.told(site.second) == 0)
