@@ -24,11 +24,14 @@ from oborona.accounts.account import AccountRecord
 from oborona.cli import main as cli_main
 from oborona.daemon.site import membership
 from oborona.daemon.site.membership import MembershipError, begin_site, leave_site
+from oborona.daemon.site.move_share import SiteMoveShare
 from oborona.daemon.site.snapshot import take_snapshot
 from oborona.daemon.site.store_check import check_stores
 from oborona.daemon.site.unfinished import read_unfinished
 from oborona.feedback.events.log import EventLog
 from oborona.feedback.events.spool import FeedbackSpool
+from oborona.recheck.moves import MoveDecision, MoveStore
+from oborona.recheck.site_moves import SiteMoveStore
 from oborona.replication.link import COMMON, link_path, read_link
 from oborona.replication.log import ReplicationLog
 from tests.peers.postgresql import Postgresql
@@ -91,8 +94,9 @@ def moved(root: Path, postgresql: Postgresql, act: str, point: int) -> bool:
         with persons(target) as store:
             store.strict("eve@b.example", 0.5)
     if act == "leave":
-        _leave_with_more(first)
+        _change_more(first)
         wanted = contents(first)
+        assert wanted.pop(state_files.SITE_MOVES)
         with FeedbackSpool(first / state_files.EVENTS_SPOOL) as spool:
             spool.add([trapped(100)], now=NOW)
     killed = run_program(target, act, postgresql.address, point) != 0
@@ -106,6 +110,8 @@ def moved(root: Path, postgresql: Postgresql, act: str, point: int) -> bool:
         assert sum("event 100" in line or "6576656E7420313030" in line for line in events) == 1
         assert {name: found.get(name) for name in wanted} == wanted
         assert not postgresql.rows("SELECT name FROM oborona.machine")
+        with SiteMoveStore(target / state_files.SITE_MOVES) as told, told.transaction():
+            assert told.waiting() == {}
         with persons(target) as store:
             store.strict("new@b.example", 0.5)
         return killed
@@ -118,9 +124,26 @@ def moved(root: Path, postgresql: Postgresql, act: str, point: int) -> bool:
     return killed
 
 
-def _leave_with_more(first: Path) -> None:
+def _change_more(first: Path) -> None:
     with persons(first) as store:
         store.strict("more@b.example", 2.0)
+    link = read_link(first)
+    assert link is not None
+    decision = MoveDecision(
+        message=7,
+        recipient="ann@b.example",
+        source="INBOX",
+        target="Junk",
+        why="WHY",
+        score=1.0,
+        line=1.0,
+        event="word",
+    )
+    with MoveStore(first / state_files.MOVES) as moves:
+        moves.decide([decision], now=NOW)
+        share = SiteMoveShare(first, link, moves, takes=True, clock=lambda: NOW)
+        assert share.tell([(move, "m@b.example") for move in share.untold(back=False)]) == 1
+        share.close()
 
 
 def _dump(path: Path) -> list[str]:

@@ -257,11 +257,11 @@ def leave_site(state: Path, *, unchecked: bool = False) -> LeftSite:
             give_up_moves(state, link, time.time())
     for path in common:
         _unplace(path)
-    _forget_moves(state / state_files.SITE_MOVES)
     if link is not None:
         link_path(state).unlink()
         (state / state_files.POLICY_APPLIED).unlink(missing_ok=True)
         sync_folder(state)
+    _forget_moves(state / state_files.SITE_MOVES)
     with closing(EventDrain(state)) as drain:  # what waits is this machine's alone now
         while drain.step():
             pass
