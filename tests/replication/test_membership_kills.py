@@ -27,7 +27,7 @@ from oborona.daemon.site.membership import MembershipError, begin_site, leave_si
 from oborona.daemon.site.move_share import SiteMoveShare
 from oborona.daemon.site.snapshot import take_snapshot
 from oborona.daemon.site.store_check import check_stores
-from oborona.daemon.site.unfinished import read_unfinished
+from oborona.daemon.site.unfinished_step import read_unfinished
 from oborona.feedback.events.log import EventLog
 from oborona.feedback.events.spool import FeedbackSpool
 from oborona.recheck.moves import MoveDecision, MoveStore

@@ -6,7 +6,7 @@
     leave   the stores are brought to where the log is, compared row by row, and are this machine's
             alone
 
-Each is done again where it was ended in the middle, and goes on (`unfinished`).
+Each is done again where it was ended in the middle, and goes on (`unfinished_step`).
 
 The stores are keyed with the site's secret: it must be the same on all machines, and is copied by
 hand.
@@ -33,7 +33,7 @@ from oborona.daemon.site.move_share import give_up_moves
 from oborona.daemon.site.restored_store import restore_store
 from oborona.daemon.site.snapshot import take_snapshot
 from oborona.daemon.site.store_check import CheckedStore, check_stores
-from oborona.daemon.site.unfinished import (
+from oborona.daemon.site.unfinished_step import (
     UnfinishedStep,
     note_finished,
     read_unfinished,
