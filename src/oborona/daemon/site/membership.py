@@ -86,7 +86,8 @@ def begin_site(state: Path, address: str, machine: str, version: str) -> list[st
         StoreError: the log or a store can't be used.
     """
     unfinished = _unfinished(state, "begin", address, machine)
-    known, hosts = _checked(state, machine), address_hosts(address)
+    known = _checked(state, machine, again=unfinished is not None)
+    hosts = address_hosts(address)
     policy = _policy_version(state)
     log = ReplicationLog(address, machine)
     try:
