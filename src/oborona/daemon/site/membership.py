@@ -289,9 +289,8 @@ def _level(state: Path, link: ReplicationLink) -> list[CheckedStore] | None:
     log = ReplicationLog(link.address, link.machine)
     try:
         log.check(link.site)
-        follower = ReplicaFollower(
-            state, link, {name: COMMON_KINDS[name] for name in link.stores}, __version__
-        )
+        kinds = {name: COMMON_KINDS[name] for name in log.heads() if name in link.stores}
+        follower = ReplicaFollower(state, link, kinds, __version__)
         with closing(follower):
             follower.look(log)
         for name, store in follower.stores.items():
