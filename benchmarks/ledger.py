@@ -5,6 +5,8 @@ by process, memory after the load, CPU of an idle daemon.
     python benchmarks/ledger.py --tree FOLDER          another tree with its own src and etc, by the
                                                        packages of this interpreter
     python benchmarks/ledger.py --rounds 5 --dry       print the line, append nothing
+    python benchmarks/ledger.py --site --rounds 15     this tree alone beside this tree in a site of
+                                                       two machines; prints, appends nothing
 
 Both filters run at once and are loaded in turns with the same messages of the corpus, one
 connection at a time and 32 at once, so that what else the machine does falls on both alike.  The
@@ -16,6 +18,7 @@ is installed.  Stages within a worker: `benchmarks/message.py`.
 from __future__ import annotations
 
 import argparse
+import os
 import platform
 import re
 import subprocess
@@ -32,7 +35,7 @@ ROOT: Final = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))  # started as a script, from anywhere
 from benchmarks.milterload import TICK, tree, usage  # noqa: E402
 from benchmarks.scan import sample  # noqa: E402
-from benchmarks.servers import Server, oborona, rspamd  # noqa: E402
+from benchmarks.servers import Server, oborona, oborona_site, rspamd  # noqa: E402
 
 LEDGER: Final = ROOT / "docs/measured/ledger.md"
 CONNECTIONS: Final = (1, 32)
@@ -123,6 +126,43 @@ def row(server: Server, peer: Server, rounds: int, count: int, folder: Path) -> 
     return [*cells, "; ".join(parts), f"{pss:.0f}", f"{spent / IDLE_S:.0f}"]
 
 
+def site_report(alone: Server, site: Server, rounds: int, count: int, folder: Path) -> str:
+    """Return what a message costs a machine alone and one of a site, in turns, as rows of a table.
+
+    The other machine and PostgreSQL are no part of the ratio: they are beside it.
+    """
+    paths = sample()
+    time.sleep(SETTLE_S)
+    for one in (alone, site):
+        loaded(one, paths[-WARM_UP:], 8, folder)
+    lines = [f"load of the machine: {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores"]
+    for connections in CONNECTIONS:
+        pairs: list[tuple[float, float]] = []
+        beside: dict[str, list[float]] = {"mx2": [], "postgresql": []}
+        for turn in range(rounds):
+            some = [paths[(turn * count + at) % len(paths)] for at in range(count)]
+            costs: dict[str, float] = {}
+            for one in (alone, site) if turn % 2 else (site, alone):
+                before = {name: sum(cpu_of(site.pids[name]).values()) for name in beside}
+                own = sum(cpu_of(one.pids["oborona"]).values())
+                loaded(one, some, connections, folder)
+                costs[one.name] = (sum(cpu_of(one.pids["oborona"]).values()) - own) / count
+                if one is site:
+                    for name, values in beside.items():
+                        spent = sum(cpu_of(site.pids[name]).values()) - before[name]
+                        values.append(spent / count)
+            pairs.append((costs[site.name], costs[alone.name]))
+        ratios = sorted(own / other for own, other in pairs)
+        low, high = ratios[len(ratios) // 4], ratios[-1 - len(ratios) // 4]
+        mine, others = (median(values) for values in zip(*pairs, strict=True))
+        more = ", ".join(f"{name} {median(values):.2f}" for name, values in beside.items())
+        lines.append(
+            f"{connections} at once: {median(ratios):.3f} of a machine alone (half of {rounds} rounds "
+            f"{low:.3f} to {high:.3f}), {mine:.2f} / {others:.2f} ms a message; beside it {more} ms"
+        )
+    return "\n".join([*lines, f"load after it: {os.getloadavg()[0]:.1f}"])
+
+
 def commit_of(folder: Path) -> str:
     """Return which commit a tree is; with a + where files were changed since."""
     git = ["git", "-C", str(folder)]
@@ -138,6 +178,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--messages", type=int, default=300, help="in each round")
     parser.add_argument("--workers", type=int, default=2)
+    parser.add_argument("--site", action="store_true", help="alone beside a site of two")
     parser.add_argument("--dry", action="store_true", help="append nothing")
     asked = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="oborona-ledger-") as name, ExitStack() as stack:
@@ -151,6 +192,12 @@ def main() -> None:
                 root=asked.tree.resolve(),
             )
         )
+        if asked.site:
+            site = stack.enter_context(
+                oborona_site(folder / "site", workers=asked.workers, root=asked.tree.resolve())
+            )
+            print(site_report(server, site, asked.rounds, asked.messages, folder))
+            return
         peer = stack.enter_context(rspamd(folder / "theirs", workers=asked.workers))
         cells = row(server, peer, asked.rounds, asked.messages, folder)
     own = "the system's" if sys.base_prefix == "/usr" else "another"

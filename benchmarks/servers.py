@@ -69,6 +69,33 @@ def oborona(
 
 
 @contextmanager
+def oborona_site(folder: Path, *, workers: int, root: Path = ROOT) -> Iterator[Server]:
+    """Run two of our daemons as one site over a PostgreSQL with `fsync`; the first is the one that
+    is loaded, `mx2` and `postgresql` are beside it.
+    """
+    from tests.peers.postgresql import Postgresql  # noqa: PLC0415 - of those alone who have one
+    from tests.replication.machines import site_of  # noqa: PLC0415
+
+    folder.mkdir(mode=0o755)
+    with Postgresql(sync=True) as postgresql, ExitStack() as stack:
+        assert postgresql.process is not None
+        first, second = (
+            stack.enter_context(
+                oborona(
+                    folder / f"{state.name}-run",
+                    transport="native",
+                    workers=workers,
+                    root=root,
+                    state=state,
+                )
+            )
+            for state in site_of(folder, postgresql.address, 2)
+        )
+        beside = {"mx2": second.pids["oborona"], "postgresql": postgresql.process.pid}
+        yield Server("oborona, of a site", first.address, first.pids | beside)
+
+
+@contextmanager
 def rspamd(folder: Path, *, workers: int) -> Iterator[Server]:
     """Run Debian's rspamd with its default modules, Redis, and a resolver on loopback that knows no
     name.

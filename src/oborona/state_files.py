@@ -23,6 +23,8 @@ BEFORE_RESTORE: Final = "before-restore-"
 
 SITE_LINK: Final = "site.json"
 """Which log in PostgreSQL this machine's common stores follow: `oborona site`."""
+SITE_UNFINISHED: Final = "site.unfinished"
+"""What a begin, join or leave of a site has come to until its end: `oborona site`."""
 
 # Stores in SQLite.
 JOURNAL: Final = "journal.db"
@@ -47,6 +49,8 @@ SIGNATURES: Final = "signatures.db"
 """Signatures: commands, and the trainer (proposals)."""
 MOVES: Final = "recheck.db"
 """Delivered copies that were moved or are to be: the keeper and commands."""
+SITE_MOVES: Final = "site-moves.db"
+"""Moves that all machines of a site know until they are made: the keeper."""
 
 ACCOUNTS: Final = "accounts.db"
 """Accounts, what they may do, ratings and incidents: commands, the keeper, and workers by HTTP."""

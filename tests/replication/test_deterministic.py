@@ -14,6 +14,7 @@ FOLDERS = (
     "feedback",
     "accounts/store",
     "accounts/incidents",
+    "recheck",
 )
 ASKS = re.compile(
     r"(?<!\.)\b(random|randomblob|unixepoch|julianday|strftime|datetime)\s*\(\s*('|\)|\d)|'now'"

@@ -227,6 +227,10 @@ KINDS: Final[dict[str, Ask | ActCommand | Exempt]] = {
         "site.restore", ("folder",), alone="the daemon, and the desk with it, has to be stopped"
     ),
     "site begin": ActCommand("site.begin", alone=_STOPPED),
+    "site check": Exempt(
+        "it copies each common store beside it, which takes minutes and room; site.machines tells "
+        "how far each is"
+    ),
     "site forget": ActCommand(
         "site.forget", ("machine",), alone="it is of who knows that a machine will not come back"
     ),

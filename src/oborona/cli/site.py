@@ -5,6 +5,7 @@ from __future__ import annotations
 import socket
 from contextlib import ExitStack
 from pathlib import Path
+from typing import Final
 
 import click
 
@@ -18,6 +19,7 @@ from oborona.daemon.site.membership import (
     join_site,
     leave_site,
 )
+from oborona.daemon.site.store_check import CheckedStore, check_stores
 from oborona.daemon.stopped_state import hold_stopped
 from oborona.desk.asks.machines import MachinesQuestion, SiteMachine, list_machines
 from oborona.desk.doctor.machines import SILENT_S
@@ -25,6 +27,9 @@ from oborona.desk.doctor.traffic import ago
 from oborona.desk.owner import as_owner_of
 from oborona.replication.link import read_link
 from oborona.replication.log import ReplicationLog
+
+# longer than a machine believes that a move is its own (`daemon.site.move_share`)
+FORGOTTEN_S: Final = 60.0
 
 _address = click.argument("address", metavar="postgresql://…")
 _name = click.option(
@@ -74,28 +79,83 @@ def join(context: CliContext, address: str, name: str | None) -> None:
 
 
 @site.command()
+@click.option(
+    "--unchecked", is_flag=True, help="Leave with what is here, whatever the site's log has."
+)
 @pass_cli_context
-def leave(context: CliContext) -> None:
-    """Leave the site: the stores stay as they are, and are this machine's alone.
+def leave(context: CliContext, unchecked: bool) -> None:
+    """Leave the site: this machine's stores are brought to where the site is, compared with it row
+    by row, and are this machine's alone.
 
-    Oborona must be stopped here.
+    Oborona must be stopped here. Where the site's log can't be reached, they stay as they are.
     """
     with _stopped(context.state, "oborona site leave"):
-        machine = leave_site(context.state)
-    echo(f"this machine was {machine or 'of a site'}; what it knows is its own now")
+        left = leave_site(context.state, unchecked=unchecked)
+    for one in left.checked or ():
+        _print_checked(one)
+    if left.checked is None:
+        click.echo("oborona: nothing was compared with the site's log", err=True)
+    echo(f"this machine was {left.machine or 'of a site'}; what it knows is its own now")
+
+
+@site.command()
+@click.option("--json", "as_json", is_flag=True, help="JSON, a store a line.")
+@pass_cli_context
+def check(context: CliContext, as_json: bool) -> None:
+    """Compare this machine's common stores with the site's log, row by row. Exit status 1 when one
+    differs.
+
+    Mail and changes go on meanwhile. It needs twice the room of the largest store in the state
+    folder.
+    """
+    link = read_link(context.state)
+    if link is None:
+        raise MembershipError("this machine is alone: it is of no site")
+    differs = False
+    log = ReplicationLog(link.address, link.machine)
+    try:
+        log.check(link.site)
+        with as_owner_of(context.state):
+            for one in check_stores(log, context.state, link):
+                differs = differs or bool(one.difference)
+                if as_json:
+                    echo_json(one)
+                else:
+                    _print_checked(one)
+    finally:
+        log.close()
+    if differs:
+        click.get_current_context().exit(1)
+
+
+def _print_checked(one: CheckedStore) -> None:
+    if one.difference:
+        echo(f"{one.store}: differs at change {one.number:,}: {one.difference}")
+    else:
+        echo(f"{one.store}: {one.rows:,} rows, the same as in the site's log at {one.number:,}")
 
 
 @site.command()
 @click.argument("machine")
 @pass_cli_context
 def forget(context: CliContext, machine: str) -> None:
-    """Forget a MACHINE that will not come back: the log is kept for it no longer."""
+    """Forget a MACHINE that will not come back: the log is kept for it no longer, and another
+    makes the moves of delivered mail that it has left undone.
+
+    One that was heard of within a minute is not forgotten: stop it first.
+    """
     link = read_link(context.state)
     if link is None:
         raise MembershipError("this machine is alone: it is of no site")
     log = ReplicationLog(link.address, link.machine)
     try:
         log.check(link.site)
+        for one in log.machines():
+            if one.name == machine and one.silent_s < FORGOTTEN_S:
+                raise MembershipError(
+                    f"{machine} was heard of {ago(one.silent_s)} ago, and may be moving mail: stop "
+                    f"Oborona there, and forget it {FORGOTTEN_S:g} seconds later"
+                )
         gone = log.forget_machine(machine, "")
     finally:
         log.close()

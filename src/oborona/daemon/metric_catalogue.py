@@ -37,6 +37,7 @@ from oborona.daemon.publisher import reporter as policy
 from oborona.daemon.reader import connection, late_reader, picture_queue
 from oborona.daemon.reader import pool as reader_pool
 from oborona.daemon.reader import service as reader
+from oborona.daemon.site import move_share
 from oborona.daemon.site import watch as site_watch
 from oborona.daemon.trainer import process as trainer_process
 from oborona.daemon.trainer import trainer
@@ -168,6 +169,8 @@ OF_RECHECK: Final = (
     site_watch.POLICY,
     site_watch.MODELS,
     site_watch.SPOOLED,
+    move_share.SHARED,
+    move_share.TAKEN,
 )
 OF_FLOWS: Final = (
     flows.UP,

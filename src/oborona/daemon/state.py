@@ -32,7 +32,7 @@ from oborona.journal import schema
 from oborona.lock import hold
 from oborona.people import digest_book
 from oborona.people import schema as people_store
-from oborona.recheck import moves_schema
+from oborona.recheck import moves_schema, site_moves_schema
 from oborona.sqlite_damage import set_aside
 from oborona.sqlite_file import SqliteFileDamaged, SqliteFileKind, closed_on_error, connect
 from oborona.stores.charts import schema as chart_file
@@ -122,6 +122,12 @@ OPTIONAL: Final = (
         at_once=False,
     ),
     OptionalStore(state_files.MOVES, moves_schema.SHARED, "no copy is moved", at_once=False),
+    OptionalStore(
+        state_files.SITE_MOVES,
+        site_moves_schema.SHARED,
+        "moves that the other machines know wait",
+        at_once=False,
+    ),
     OptionalStore(
         state_files.CASES, case_store.SHARED, "no campaign can be decided", at_once=False
     ),

@@ -143,20 +143,24 @@ class MoveStore(SharedSqliteFile):
                 ).fetchall()
             ]
 
-    def due(self, now: float, most: int, *, back: bool = False) -> list[Move]:
+    def due(self, now: float, most: int, *, back: bool = False, shared: bool = True) -> list[Move]:
         """Return moves whose time has come, of the newest messages first.
 
-        Of one copy the first that is not settled.
+        Of one copy the first that is not settled; none that another machine makes.
 
         Args:
             now: Unix seconds.
             most: so many.
             back: only those that take others back.
+            shared: also those that other machines know, and may have taken.
         """
         only = " AND undoes IS NOT NULL" if back else ""
         return self._moves(
-            f"WHERE state = 'decided'{only} AND due <= ? AND {_FIRST} ORDER BY message DESC LIMIT ?",
+            f"WHERE state = 'decided'{only} AND due <= ? AND {_FIRST}"  # noqa: S608 - literals
+            " AND NOT EXISTS (SELECT 1 FROM site_move s WHERE s.id = move.id AND s.open"
+            " AND (s.elsewhere OR NOT ?)) ORDER BY message DESC LIMIT ?",
             now,
+            shared,
             most,
         )
 
@@ -387,11 +391,17 @@ class MoveStore(SharedSqliteFile):
             limit: in one step.
         """
         with self.transaction() as db:
-            return db.execute(
+            purged = db.execute(
                 "DELETE FROM move WHERE id IN (SELECT id FROM move WHERE time < ? AND state <> 'issued'"
                 " ORDER BY time LIMIT ?)",
                 (now - retention_s, limit),
             ).rowcount
+            if purged:  # what the site is still to be told of stays
+                db.execute(
+                    "DELETE FROM site_move WHERE NOT open"
+                    " AND NOT EXISTS (SELECT 1 FROM move WHERE move.id = site_move.id)"
+                )
+            return purged
 
     def _moves(self, where: str, *values: Any) -> list[Move]:
         rows = self.rows(f"SELECT {_COLUMNS} FROM move {where}", values)  # noqa: S608 - literals above

@@ -3,6 +3,7 @@
     move      one row for each copy that is, was, or was to be moved
     cursor    how far the recheck has read each source that it follows, by name
     pause     one row while the recheck is paused
+    site_move which moves the other machines of a site know, and which are another machine's
 
 WAL with synchronous=FULL: a move is on the disk as issued before the mailbox is touched.
 """
@@ -57,6 +58,21 @@ MIGRATIONS: Final = (
     ("ALTER TABLE move ADD COLUMN word INTEGER NOT NULL DEFAULT 1",),
     # what was learned of a message that goes back to the inbox
     ("ALTER TABLE move ADD COLUMN because TEXT NOT NULL DEFAULT ''",),
+    # of several machines alone
+    (
+        """
+        CREATE TABLE site_move (
+            id INTEGER PRIMARY KEY,    -- of the move
+            machine TEXT NOT NULL,     -- mark of the machine that decided it
+            number INTEGER NOT NULL,   -- id there
+            message_id TEXT NOT NULL,
+            elsewhere INTEGER NOT NULL DEFAULT 0, -- another machine makes it
+            open INTEGER NOT NULL DEFAULT 1       -- the site is to be told of its end
+        )
+        """,
+        "CREATE UNIQUE INDEX site_move_named ON site_move (machine, number)",
+        "CREATE INDEX site_move_open ON site_move (id) WHERE open",
+    ),
 )
 
 SHARED: Final = SqliteFileKind(

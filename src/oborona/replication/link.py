@@ -32,6 +32,7 @@ COMMON: Final = (
     state_files.EVENTS,
     state_files.FEEDBACK,
     state_files.ACCOUNTS,
+    state_files.SITE_MOVES,
 )
 """Stores that several machines have in common, in the order in which they are taken over."""
 

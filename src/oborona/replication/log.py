@@ -82,6 +82,7 @@ class LoggedMachine(NamedTuple):
     version: str  # of its Oborona
     silent_s: float  # seconds since its last word
     stores: list[ReplicaPlace]
+    mark: str  # of its state folder
 
 
 def postgresql_library() -> ModuleType:
@@ -400,7 +401,7 @@ class ReplicationLog:
         """Return the machines that follow, by name, each with its stores."""
         with self.connected() as db:
             machines = db.execute(
-                "SELECT name, version, extract(epoch FROM now() - seen)::float8 FROM machine"
+                "SELECT name, version, extract(epoch FROM now() - seen)::float8, mark FROM machine"
                 " ORDER BY name"
             ).fetchall()
             positions = db.execute(
@@ -413,8 +414,9 @@ class ReplicationLog:
                 version,
                 silent_s,
                 [ReplicaPlace(*place) for machine, *place in positions if machine == name],
+                mark,
             )
-            for name, version, silent_s in machines
+            for name, version, silent_s, mark in machines
         ]
 
     def question(self, sql: LiteralString, values: Sequence[Any] = ()) -> list[Any]:

@@ -238,6 +238,24 @@ class StoreReplica:
         self._catch_up(db, log, None)
         return position_of(db).number
 
+    def follow_to(self, db: RecordedConnection, log: ReplicationLog, number: int) -> None:
+        """Do to the file what the log has up to a number, and no more.
+
+        Args:
+            db: made by `factory`.
+            log: of the file's site, of which the caller has made sure.
+            number: of the last change that is done.
+
+        Raises:
+            ReplicaLaggingError: the log has that no more.
+            StoreVersion, ReplicaDivergedError: it goes no further.
+        """
+        while (after := position_of(db).number) < number:
+            changes = [one for one in log.changes(self._store, after) if one.number <= number]
+            if not changes:
+                raise ReplicaLaggingError(_lagging(self._path, after))
+            self._do(db, after, changes)
+
     def _catch_up(self, db: RecordedConnection, log: ReplicationLog, to: int | None) -> None:
         """Do what is in the log up to a number, None = to its end."""
         log.check(self._link.site)

@@ -31,6 +31,7 @@ from oborona.daemon.keeper.person_actions import PersonActions
 from oborona.daemon.keeper.policy_in_force import PolicyInForce
 from oborona.daemon.keeper.rescorer_in_force import RescorerInForce
 from oborona.daemon.keeper.shared_counters import SharedCounters
+from oborona.daemon.site.move_share import open_move_share
 from oborona.doorbell import Doorbell
 from oborona.errors import OboronaError, StoreError
 from oborona.ident import to_text
@@ -210,16 +211,22 @@ class RecheckService:
                     entry = await journal.get(number)
                     return "" if entry is None else entry.message_id
 
+                share = open_move_share(
+                    self._state, makes, takes=self._mailboxes is not None, clock=self._clock
+                )
                 self.mover = mover = CopyMover(
                     makes,
                     self._mailboxes,
                     user=self._settings.mailboxes.owner,
                     message_id=message_id,
                     window_s=self._limits.window_s,
+                    site=share,
                     clock=self._clock,
                 )
                 await engine.begin()
                 async with AsyncExitStack() as closings:
+                    if share is not None:
+                        closings.callback(share.close)
                     closings.callback(self._close_site)
                     closings.push_async_callback(self._persons.close)
                     closings.callback(self._pins.close)

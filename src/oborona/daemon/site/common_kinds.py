@@ -11,6 +11,7 @@ from oborona.feedback import schema as label_store
 from oborona.feedback.cases import schema as case_store
 from oborona.feedback.events import schema as event_log
 from oborona.people import schema as people_store
+from oborona.recheck import site_moves_schema
 from oborona.sqlite_file import SqliteFileKind
 from oborona.stores.persons import schema as person_store
 from oborona.stores.pins import schema as pin_store
@@ -29,5 +30,6 @@ COMMON_KINDS: Final[Mapping[str, SqliteFileKind]] = {
     state_files.EVENTS: event_log.SHARED,
     state_files.FEEDBACK: label_store.SHARED,
     state_files.ACCOUNTS: account_store.SHARED,
+    state_files.SITE_MOVES: site_moves_schema.SHARED,
 }
 """Kinds of the common stores, by the names of their files."""

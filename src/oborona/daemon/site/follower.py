@@ -13,7 +13,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Final
 
-from oborona.daemon.site.membership import restore_store
+from oborona.daemon.site.restored_store import restore_store
 from oborona.daemon.site.snapshot_duty import renew_snapshots
 from oborona.doorbell import ring
 from oborona.errors import StoreError

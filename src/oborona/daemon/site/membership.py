@@ -1,8 +1,12 @@
 """A machine begins a site, joins one, or leaves it; nothing else uses its stores meanwhile.
 
-    begin   the stores of this machine are the site's from now on: each is put into the log
+    begin   the stores of this machine are the site's from now on: each is put into the log, and
+            compared there row by row
     join    the site's stores take the place of this machine's, which are set aside
-    leave   the stores stay as they are, and are this machine's alone
+    leave   the stores are brought to where the log is, compared row by row, and are this machine's
+            alone
+
+Each is done again where it was ended in the middle, and goes on (`unfinished_step`).
 
 The stores are keyed with the site's secret: it must be the same on all machines, and is copied by
 hand.
@@ -10,37 +14,61 @@ hand.
 
 from __future__ import annotations
 
-import os
 import re
 import secrets
-import sqlite3
 import time
+from collections.abc import Sequence
 from contextlib import closing, suppress
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 import msgspec
 
-from oborona import state_files, store_birth
+from oborona import __version__, state_files, store_birth
 from oborona.atomic_file import sync_folder, write_atomically
 from oborona.daemon.site.common_kinds import COMMON_KINDS
 from oborona.daemon.site.event_drain import EventDrain
-from oborona.daemon.site.snapshot import ReplicaSnapshot, fetched, last_snapshot, take_snapshot
+from oborona.daemon.site.follower import ReplicaFollower
+from oborona.daemon.site.move_share import give_up_moves
+from oborona.daemon.site.restored_store import restore_store
+from oborona.daemon.site.snapshot import take_snapshot
+from oborona.daemon.site.store_check import CheckedStore, check_stores
+from oborona.daemon.site.unfinished_step import (
+    UnfinishedStep,
+    note_finished,
+    read_unfinished,
+    write_unfinished,
+)
 from oborona.errors import StoreError, StoreForeign
+from oborona.recheck.site_moves import SiteMoveStore
 from oborona.replication.link import COMMON, ReplicationLink, link_path, read_link
-from oborona.replication.log import LogForeignError, ReplicationLog, postgresql_library
+from oborona.replication.log import (
+    LogForeignError,
+    LogUnreachableError,
+    ReplicationLog,
+    StoreHead,
+    postgresql_library,
+)
 from oborona.replication.replica import ReplicaPosition, place, position_of
-from oborona.sqlite_file import ERRORS, PARTS, connect, explained_error, part_of
+from oborona.sqlite_file import ERRORS, connect, explained_error
 from oborona.stores.policy_versions.site_versions import note_applied
 from oborona.stores.policy_versions.store import PolicyVersion, VersionStore
 from oborona.stores.site_models.level import SiteModelsRefusedError, gather, level_here
 
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9.-]{0,62}")
 _MODE: Final = 0o640
+_AS_IT_IS: Final = "; `oborona site leave --unchecked` leaves with what is here"
 
 
 class MembershipError(StoreError):
     """A machine can't begin, join or leave."""
+
+
+class LeftSite(NamedTuple):
+    """What a machine was that has left."""
+
+    machine: str  # its name there; empty = its link was gone
+    checked: list[CheckedStore] | None  # None: nobody compared its stores with the log
 
 
 def begin_site(state: Path, address: str, machine: str, version: str) -> list[str]:
@@ -57,12 +85,13 @@ def begin_site(state: Path, address: str, machine: str, version: str) -> list[st
         LogForeignError: the database holds a site already.
         StoreError: the log or a store can't be used.
     """
-    known, hosts = _checked(state, machine), address_hosts(address)
+    unfinished = _unfinished(state, "begin", address, machine)
+    known = _checked(state, machine, again=unfinished is not None)
+    hosts = address_hosts(address)
     policy = _policy_version(state)
     log = ReplicationLog(address, machine)
     try:
         log.prepare()
-        log.clear()
         link = ReplicationLink(
             address=address,
             site=_mark(),
@@ -71,20 +100,70 @@ def begin_site(state: Path, address: str, machine: str, version: str) -> list[st
             hosts=hosts,
             stores=COMMON,
         )
-        gather(state, machine, anew=True)
+        if unfinished is not None:
+            link = unfinished.link
         there = [name for name in COMMON if (state / name).exists()]
-        for name in COMMON:
-            log.add_store(name, _placed(state / name, link.site) if name in there else 0)
-        for name in there:
-            take_snapshot(log, state / name)
-        log.add_machine(link.mark, version)
-        log.begin_site(link.site, known)
+        if unfinished is None or not _is_begun(log, link):
+            write_unfinished(state, UnfinishedStep(act="begin", link=link))
+            _unplace(state / state_files.SITE_MODELS)
+            gather(state, machine, anew=True)
+            there = [name for name in COMMON if (state / name).exists()]
+            _put_stores(log, state, link, there)
+            log.add_machine(link.mark, version)
+            log.begin_site(link.site, known)
         # what the policy folder holds, and no version has, was edited here
         note_applied(state, policy)
         _write_link(state, link)
+        note_finished(state)
     finally:
         log.close()
     return there
+
+
+def _put_stores(
+    log: ReplicationLog, state: Path, link: ReplicationLink, there: Sequence[str]
+) -> None:
+    """Put a machine's stores into the log of a site that begins, and look that they are there, row
+    by row.
+
+    What is there already, as it is here, from a begin that was ended in the middle, is left there.
+    """
+    versions = {
+        name: _placed(state / name, link.site) if name in there else 0 for name in link.stores
+    }
+    heads = log.heads()
+    if any(heads[name] != StoreHead(0, versions[name]) for name in heads):
+        log.clear()  # of another begin, or of an older Oborona
+    for name, version in versions.items():
+        log.add_store(name, version)
+    for name in there:
+        take_snapshot(log, state / name)
+    for checked in check_stores(log, state, link):
+        if checked.difference:
+            raise MembershipError(
+                f"{checked.store}: what is in PostgreSQL now is not what is here "
+                f"({checked.difference}): no site was begun; the stores here are as they were"
+            )
+
+
+def _is_begun(log: ReplicationLog, link: ReplicationLink) -> bool:
+    """Whether a begin that was ended in the middle has all that the log needs.
+
+    Raises:
+        LogForeignError: the log is another site's.
+    """
+    found = log.site()
+    if found is not None and found[0] != link.site:
+        raise LogForeignError("a site is begun in that database; `oborona site join` joins it")
+    return found is not None
+
+
+def _unfinished(state: Path, act: str, address: str, machine: str) -> UnfinishedStep | None:
+    """Return what is left of the same command, which was ended in the middle."""
+    step = read_unfinished(state)
+    if step is None or (step.act, step.link.address, step.link.machine) != (act, address, machine):
+        return None
+    return step
 
 
 def join_site(state: Path, address: str, machine: str, version: str) -> list[Path]:
@@ -114,22 +193,34 @@ def join_site(state: Path, address: str, machine: str, version: str) -> list[Pat
         log.prepare()
         if state_files.FEEDBACK in log.heads():  # else each machine learns for itself
             log.add_store(state_files.SITE_MODELS, 0)
+        log.add_store(state_files.SITE_MOVES, 0)
+        unfinished = _unfinished(state, "join", address, machine)
+        if unfinished is not None and unfinished.link.site != mark:
+            unfinished = None
         link = ReplicationLink(
             address=address,
             site=mark,
             machine=machine,
-            mark=_known_mark(state) or _mark(),
+            mark=_known_mark(state) or (unfinished.link.mark if unfinished else _mark()),
             hosts=hosts,
             stores=tuple(name for name in COMMON if name in log.heads()),
         )
+        done = () if unfinished is None else unfinished.done
+        write_unfinished(state, UnfinishedStep(act="join", link=link, done=done))
         log.add_machine(link.mark, version)
-        aside = [moved for name in link.stores for moved in restore_store(log, state / name, mark)]
+        aside = list[Path]()
+        for name in link.stores:
+            if name not in done:
+                aside += restore_store(log, state / name, mark)
+                done = (*done, name)
+                write_unfinished(state, UnfinishedStep(act="join", link=link, done=done))
         # the site's policy takes the place of whatever the folder holds
         (state / state_files.POLICY_APPLIED).unlink(missing_ok=True)
         _write_link(state, link)
         # of a site that was begun before they were common: whoever joins first again brings them
         if state_files.SITE_MODELS in link.stores:
             gather(state, machine, anew=False)
+        note_finished(state)
     finally:
         log.close()
     with suppress(SiteModelsRefusedError):  # the keeper says so
@@ -137,41 +228,104 @@ def join_site(state: Path, address: str, machine: str, version: str) -> list[Pat
     return aside
 
 
-def leave_site(state: Path) -> str:
-    """Make a machine's stores its own, as they are; return its name there, empty where its link is
-    gone.
+def leave_site(state: Path, *, unchecked: bool = False) -> LeftSite:
+    """Make a machine's stores its own; say what it was there.
 
-    The site forgets it, where it can be told.
+    Where the log can be reached they are brought to where it is, and compared with it row by row;
+    the site forgets the machine.
+
+    Args:
+        state: the state folder, used by nobody.
+        unchecked: leave as they are, whatever the log has.
 
     Raises:
-        MembershipError: it is of no site.
+        MembershipError: it is of no site, or a store is not what the log has.
         StoreError: a store can't be written, or the site can't be told, which is all that is
             missing then.
     """
-    link = read_link(state)
+    link, unfinished = read_link(state), read_unfinished(state)
+    if unfinished is not None and unfinished.act != "leave":
+        unfinished = None
     common = [state / name for name in COMMON if (state / name).exists()]
-    if link is None and not any(map(_is_replica, common)):
+    if link is None and unfinished is None and not any(map(_is_replica, common)):
         raise MembershipError("this machine is alone: it is of no site")
+    checked: list[CheckedStore] | None = None
+    if link is not None:
+        if unfinished is None and not unchecked:
+            checked = _level(state, link)
+        write_unfinished(state, UnfinishedStep(act="leave", link=link))
+        with suppress(LogUnreachableError):  # its moves are its own all the same
+            give_up_moves(state, link, time.time())
     for path in common:
-        try:
-            with closing(connect(path, write=True)) as db:
-                db.execute("DROP TABLE IF EXISTS replica")
-        except ERRORS as error:
-            raise explained_error(error, path) from error
-    if link is None:
-        return ""
-    link_path(state).unlink()
-    (state / state_files.POLICY_APPLIED).unlink(missing_ok=True)
-    sync_folder(state)
+        _unplace(path)
+    if link is not None:
+        link_path(state).unlink()
+        (state / state_files.POLICY_APPLIED).unlink(missing_ok=True)
+        sync_folder(state)
+    _forget_moves(state / state_files.SITE_MOVES)
     with closing(EventDrain(state)) as drain:  # what waits is this machine's alone now
         while drain.step():
             pass
+    link = link or (None if unfinished is None else unfinished.link)
+    if link is None:
+        return LeftSite("", checked)
     log = ReplicationLog(link.address, link.machine)
     try:
         log.forget_machine(link.machine, link.mark)
     finally:
+        note_finished(state)
         log.close()
-    return link.machine
+    return LeftSite(link.machine, checked)
+
+
+def _level(state: Path, link: ReplicationLink) -> list[CheckedStore] | None:
+    """Bring a machine's stores to where the log is, and compare them with it; None where it can't
+    be reached.
+
+    Raises:
+        MembershipError: one is not what the log has.
+        StoreError: one goes no further.
+    """
+    log = ReplicationLog(link.address, link.machine)
+    try:
+        log.check(link.site)
+        kinds = {name: COMMON_KINDS[name] for name in log.heads() if name in link.stores}
+        follower = ReplicaFollower(state, link, kinds, __version__)
+        with closing(follower):
+            follower.look(log)
+        for name, store in follower.stores.items():
+            if store.trouble.now:
+                raise MembershipError(f"{name}: {store.trouble.now}{_AS_IT_IS}")
+        checked = list(check_stores(log, state, link))
+    except LogUnreachableError:
+        return None
+    finally:
+        log.close()
+    for one in checked:
+        if one.difference:
+            raise MembershipError(
+                f"{one.store}: is not what the site's log has ({one.difference}): `oborona site "
+                f"join` fetches that{_AS_IT_IS}"
+            )
+    return checked
+
+
+def _unplace(path: Path) -> None:
+    """Make a file nobody's replica, where there is one."""
+    if not path.exists():
+        return
+    try:
+        with closing(connect(path, write=True)) as db:
+            db.execute("DROP TABLE IF EXISTS replica")
+    except ERRORS as error:
+        raise explained_error(error, path) from error
+
+
+def _forget_moves(path: Path) -> None:
+    """Forget the moves of other machines, of which this one is none any more."""
+    if path.exists():
+        with SiteMoveStore(path) as moves:
+            moves.purge(float("inf"))
 
 
 def _policy_version(state: Path) -> PolicyVersion | None:
@@ -210,58 +364,14 @@ def _placed(path: Path, site: str) -> int:
     """Make a file a replica at no change; return the version of its format."""
     try:
         with closing(connect(path, write=True)) as db:
-            db.execute("BEGIN IMMEDIATE")
-            place(db, ReplicaPosition(site, 0))
-            db.execute("COMMIT")
+            if position_of(db) != (site, 0):  # else its octets stay what the log may have already
+                db.execute("BEGIN IMMEDIATE")
+                place(db, ReplicaPosition(site, 0))
+                db.execute("COMMIT")
             (version,) = db.execute("PRAGMA user_version").fetchone()
     except ERRORS as error:
         raise explained_error(error, path) from error
     return int(version)
-
-
-def restore_store(log: ReplicationLog, path: Path, site: str) -> list[Path]:
-    """Put the site's store, as its last snapshot is, in the place of a machine's.
-
-    Return where that is now.
-
-    Raises:
-        StoreError: the snapshot can't be had, or the file not be written.
-    """
-    snapshot = last_snapshot(log, path.name)
-    if snapshot is None:
-        return _set_aside(path)
-    with fetched(log, snapshot, path.parent) as copy:
-        _check_copy(copy, snapshot, site)
-        os.chmod(copy, COMMON_KINDS[path.name].mode)  # noqa: PTH101 - as of who begins it
-        aside = _set_aside(path)
-        copy.replace(path)
-        sync_folder(path.parent)
-    with closing(connect(path, write=True)) as db:
-        birth = store_birth.stored_birth(db)
-    if birth is not None:
-        store_birth.note_birth(path.parent, path.name, birth, fresh=False)
-    return aside
-
-
-def _check_copy(copy: Path, snapshot: ReplicaSnapshot, site: str) -> None:
-    try:
-        with closing(sqlite3.connect(copy)) as db:
-            db.execute("BEGIN IMMEDIATE")
-            place(db, ReplicaPosition(site, snapshot.number))
-            db.execute("COMMIT")
-    except ERRORS as error:
-        raise explained_error(error, copy) from error
-
-
-def _set_aside(path: Path) -> list[Path]:
-    if not path.exists():
-        return []
-    stamp = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime())
-    target = path.with_name(f"{path.name}.before-join-{stamp}")
-    for suffix in PARTS:
-        if part_of(path, suffix).exists():
-            part_of(path, suffix).replace(part_of(target, suffix))
-    return [target]
 
 
 def _write_link(state: Path, link: ReplicationLink) -> None:

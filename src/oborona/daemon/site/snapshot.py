@@ -59,7 +59,10 @@ def take_snapshot(log: ReplicationLog, path: Path) -> ReplicaSnapshot:
         with copy.open("rb") as file:
             digest = hashlib.file_digest(file, "sha256").digest()
         made = ReplicaSnapshot(path.name, number, version, copy.stat().st_size, digest)
-        _write(log, made, copy)
+        last = last_snapshot(log, path.name)
+        # who was ended in the middle of several need not copy again what is there
+        if last is None or last._replace(digest=bytes(last.digest)) != made:
+            _write(log, made, copy)
     return made
 
 

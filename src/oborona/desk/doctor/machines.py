@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from oborona import state_files
+from oborona.daemon.site.move_share import SILENT_S as TAKEN_S
 from oborona.desk.doctor.report import CheckReport, CheckState
 from oborona.desk.doctor.traffic import ago
 from oborona.desk.site import Site
 from oborona.errors import StoreError
 from oborona.feedback.events.spool import FeedbackSpool
+from oborona.recheck.site_moves import SiteMoveStore
 from oborona.replication.link import ReplicationLink, read_link
 from oborona.replication.log import LoggedMachine, known_machines
 
@@ -35,6 +37,7 @@ def machines(context: Site) -> Iterator[CheckReport]:
         )
         return
     wrong = [report for one in found for report in _wrong(one, link)]
+    wrong += _left_moves(context, found)
     yield from wrong
     if not wrong:
         yield CheckReport(
@@ -59,6 +62,32 @@ def _spooled(context: Site) -> Iterator[CheckReport]:
             CheckState.WARN,
             f"{waiting:,} events were written down here and wait for the site's log",
             "they go in by themselves once PostgreSQL answers",
+        )
+
+
+def _left_moves(context: Site, machines: Sequence[LoggedMachine]) -> Iterator[CheckReport]:
+    """Say which moves of a machine that is gone nobody makes."""
+    path = context.state / state_files.SITE_MOVES
+    if not path.exists():
+        return
+    alive = {one.mark for one in machines if one.silent_s < SILENT_S + TAKEN_S}
+    try:
+        with context.as_owner(), SiteMoveStore(path, make=False) as moves:
+            left = [
+                (moves.name_of(holder), number)
+                for holder, number in moves.waiting().items()
+                if holder not in alive
+            ]
+    except StoreError as error:
+        yield CheckReport(WHAT, CheckState.FAIL, f"moves of silent machines may wait: {error}")
+        return
+    for name, number in left:
+        yield CheckReport(
+            WHAT,
+            CheckState.WARN,
+            f"{number:,} moves of delivered mail wait for {name}, which is silent: no other machine "
+            "has these copies in its mailboxes",
+            f"start Oborona on {name}, or set [mailboxes] on another machine that reaches them",
         )
 
 

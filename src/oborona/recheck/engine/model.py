@@ -111,6 +111,64 @@ class DecidedMoves(Protocol):
         ...
 
 
+class SiteMoves(Protocol):
+    """What a site of several machines knows of the moves of this one; for one thread at a time.
+
+    No method raises anything of the site's log: without it moves go on that nobody else knows.
+
+    Attributes:
+        reachable: the log was there, when it was asked last.
+    """
+
+    reachable: bool
+
+    def untold(self, *, back: bool) -> list[Move]:
+        """Return moves that the site does not know yet, some at a time.
+
+        Args:
+            back: only those that take others back.
+
+        Raises:
+            StoreError: the moves can't be read.
+        """
+        ...
+
+    def tell(self, moves: Sequence[tuple[Move, str]]) -> int:
+        """Have the site know moves, each with its Message-ID; return how many it knows now.
+
+        Raises:
+            StoreError: the moves can't be written.
+        """
+        ...
+
+    def follow(self, *, paused: bool) -> None:
+        """Tell what has come to its end, hear what others made, take what nobody makes.
+
+        Args:
+            paused: moves have stopped here.
+
+        Raises:
+            StoreError: the moves can't be used.
+        """
+        ...
+
+    def held(self, moves: Sequence[Move]) -> set[int]:
+        """Return those of some moves that are this machine's to make now.
+
+        Raises:
+            StoreError: the moves can't be used.
+        """
+        ...
+
+    def valid(self) -> bool:
+        """Whether what `held` said last is good still."""
+        ...
+
+    def message_id(self, id_: int) -> str | None:
+        """Return the Message-ID of a move of another machine; None: it is this one's."""
+        ...
+
+
 class MailboxFolders(msgspec.Struct, frozen=True, kw_only=True):
     """Names of the two folders, as IMAP names them."""
 

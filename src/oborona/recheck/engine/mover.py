@@ -4,6 +4,9 @@ settled by their answers.
 A process that is killed leaves issued moves; they are made again first, and a mailbox reports a
 move that was made already as done.  A mailbox that is busy or away is asked again, later each time,
 until the message is too old to be moved.
+
+In a site of several machines the others know what is to be moved before it is, and make what a
+machine that died has left undone, where they reach its mailboxes.
 """
 
 from __future__ import annotations
@@ -16,6 +19,7 @@ from typing import Final, TypeVar
 
 from oborona.ident import time_of_id, to_text
 from oborona.metrics import Counter
+from oborona.recheck.engine.model import SiteMoves
 from oborona.recheck.mailboxes.model import MailboxItem, MoveOutcome, MoveResult, SiteMailboxes
 from oborona.recheck.moves import Move, MoveState, MoveStore
 
@@ -26,6 +30,7 @@ LAST_RETRY_S: Final = 300.0
 # a message that is younger and nowhere may still be on its way to the mailbox
 ARRIVES_S: Final = 600.0
 NO_MAILBOXES: Final = "no mailboxes are set"
+STOOD_STILL: Final = "this machine stood still before it asked"
 TOO_OLD: Final = "its mailbox could not be asked until it was too old"
 
 MADE: Final = Counter(
@@ -67,6 +72,7 @@ class CopyMover:
         user: the mailbox user of a recipient's address.
         message_id: the Message-ID of a journal entry, empty where it is not known.
         window_s: a message older than this is not moved any more.
+        site: what other machines know of the moves; None = this one is alone.
         clock: Unix seconds.
     """
 
@@ -78,9 +84,11 @@ class CopyMover:
         user: Callable[[str], str],
         message_id: Callable[[int], Awaitable[str]],
         window_s: float,
+        site: SiteMoves | None = None,
         clock: Callable[[], float] = time.time,
     ) -> None:
         self._moves = moves
+        self._site = site
         self._mailboxes = mailboxes
         self._user = user
         self._message_id = message_id
@@ -96,9 +104,10 @@ class CopyMover:
         """Make what is on its way and made by nobody: somebody died, or could not write down what
         became of it; return how many.
         """
-        left = await self._stored(self._moves.issued)
+        left = await self._held(await self._stored(self._moves.issued))
         await self._make(left)
-        self._left = False
+        # those that others may have taken wait for the site's log
+        self._left = self._site is not None and not self._site.reachable
         return len(left)
 
     async def step(self) -> int:
@@ -106,26 +115,64 @@ class CopyMover:
 
         While moves have stopped, only what an admin takes back is moved.
         """
+        told = await self._shared()
         if self._left:
             await self.resume()
         now = self._clock()
-        due = await self._stored(lambda: self._moves.due(now, BATCH * CALLS))
+        shared = self._site is None or self._site.reachable
+        due = await self._stored(lambda: self._moves.due(now, BATCH * CALLS, shared=shared))
         if due and await self._stored(self._moves.paused) is not None:
-            due = await self._stored(lambda: self._moves.due(now, BATCH * CALLS, back=True))
+            due = await self._stored(
+                lambda: self._moves.due(now, BATCH * CALLS, back=True, shared=shared)
+            )
         if not due:
-            return 0
+            return told
         late = [
             move
             for move in due
             if move.undoes is None and now - time_of_id(move.message) > self._window_s
         ]
         await self._settle([(move, MoveState.FAILED, move.note or TOO_OLD) for move in late])
-        left = [move for move in due if move not in late]
+        left = await self._held([move for move in due if move not in late])
         going = await self._stored(
             lambda: set(self._moves.issue([move.id for move in left], now=now))
         )
         await self._make([move for move in left if move.id in going])
-        return len(due)
+        if going:
+            await self._follow()
+        return told + len(late) + len(left)
+
+    async def _shared(self) -> int:
+        """Have the other machines know what is to be moved here; return how many moves are new to
+        them.
+        """
+        site = self._site
+        if site is None:
+            return 0
+        paused = await self._follow()
+        if self._mailboxes is None or not site.reachable:
+            return 0
+        new = await self._stored(lambda: site.untold(back=paused))
+        if not new:
+            return 0
+        told = [(move, await self._message_id(move.message)) for move in new]
+        return await self._stored(lambda: site.tell(told))
+
+    async def _follow(self) -> bool:
+        """Follow what others know of the moves; return whether moves have stopped here."""
+        paused = await self._stored(self._moves.paused) is not None
+        site = self._site
+        if site is not None:
+            await self._stored(lambda: site.follow(paused=paused))
+        return paused
+
+    async def _held(self, moves: list[Move]) -> list[Move]:
+        """Return those of some moves that no other machine makes."""
+        site = self._site
+        if site is None or self._mailboxes is None or not moves:
+            return moves
+        held = await self._stored(lambda: site.held(moves))
+        return [move for move in moves if move.id in held]
 
     async def _stored(self, action: Callable[[], _Found]) -> _Found:
         """Do something with the store, in a thread; one thing at a time."""
@@ -160,6 +207,10 @@ class CopyMover:
             await self._settle([(move, MoveState.KEPT, NO_MAILBOXES) for move in moves])
             return
         letters = [await self._letter(move) for move in moves]
+        if self._site is not None and not self._site.valid():
+            waits = [(move, MoveResult(MoveOutcome.BUSY, STOOD_STILL)) for move in moves]
+            await self._came(waits)
+            return
         self.first = self.first or self._clock()
         try:
             results = await self._mailboxes.move(letters, source, target, force=force)
@@ -235,9 +286,17 @@ class CopyMover:
         return MailboxItem(
             user=self._user(move.recipient),
             ident=to_text(move.message),
-            message_id=await self._message_id(move.message),
+            message_id=await self._known_message_id(move),
             delivered=time_of_id(move.message),
         )
+
+    async def _known_message_id(self, move: Move) -> str:
+        site = self._site
+        if site is not None:
+            known = await self._stored(lambda: site.message_id(move.id))
+            if known is not None:
+                return known
+        return await self._message_id(move.message)
 
 
 def _words(done: MoveResult) -> str:
