@@ -30,6 +30,7 @@ from oborona.errors import StoreError, StoreForeign
 from oborona.replication.link import COMMON, ReplicationLink, link_path, read_link
 from oborona.replication.log import LogForeignError, ReplicationLog, postgresql_library
 from oborona.replication.replica import ReplicaPosition, place, position_of
+from oborona.replication.replica_mark import drop_mark
 from oborona.sqlite_file import ERRORS, PARTS, connect, explained_error, part_of
 from oborona.stores.policy_versions.site_versions import note_applied
 from oborona.stores.policy_versions.store import PolicyVersion, VersionStore
@@ -156,6 +157,7 @@ def leave_site(state: Path) -> str:
         try:
             with closing(connect(path, write=True)) as db:
                 db.execute("DROP TABLE IF EXISTS replica")
+                drop_mark(db)
         except ERRORS as error:
             raise explained_error(error, path) from error
     if link is None:
@@ -212,6 +214,7 @@ def _placed(path: Path, site: str) -> int:
         with closing(connect(path, write=True)) as db:
             db.execute("BEGIN IMMEDIATE")
             place(db, ReplicaPosition(site, 0))
+            drop_mark(db)
             db.execute("COMMIT")
             (version,) = db.execute("PRAGMA user_version").fetchone()
     except ERRORS as error:
