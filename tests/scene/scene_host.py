@@ -1,11 +1,15 @@
-"""One host of the scene: a daemon and a Postfix of its own, and its own lines to both PostgreSQL."""
+"""One host of the scene: a daemon and a Postfix of its own, and lines to PostgreSQL that can be cut."""
 
 from __future__ import annotations
 
+import http.client
 import itertools
+import json
 import shutil
+import socket
+import subprocess
 from collections.abc import Iterable, Mapping
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import Any, Final
 
@@ -18,8 +22,21 @@ from tests.peers.postgresql_pair import PostgresqlPair
 from tests.replication.cut_line import CutLine
 from tests.whole.after import AS_IT_COMES, DOMAIN
 
-TOKEN: Final = "token of the scene"
+DISK: Final = "size=256m,mode=0700"  # of its state folder, to be filled
+REPORT_S: Final = 15.0  # a report is acknowledged in a few seconds, or not at all
 _numbers = itertools.count(1)
+
+
+class UnixHttpConnection(http.client.HTTPConnection):
+    """A client of a server on a socket file."""
+
+    path = ""
+
+    def connect(self) -> None:
+        """Connect to the file."""
+        self.sock = socket.socket(socket.AF_UNIX)
+        self.sock.settimeout(self.timeout)
+        self.sock.connect(self.path)
 
 
 class SceneHost:
@@ -38,10 +55,15 @@ class SceneHost:
         self.oborona = Oborona(settings)
         stack.callback(self.oborona.stop)
         root = self.oborona.root
+        self.oborona.state.mkdir(mode=0o700, exist_ok=True)
+        subprocess.run(
+            ["mount", "-t", "tmpfs", "-o", DISK, "tmpfs", self.oborona.state], check=True
+        )
+        stack.callback(self._unmount)
+        stack.callback(self.oborona.halt)
         self.reports = root / "feedback"  # of POST /feedback
         shutil.copytree(SETTINGS.parent / "policy.d", root / "policy.d")
         (root / "policy.d" / "90-local.toml").write_text(AS_IT_COMES)
-        (root / "token").write_text(f"{TOKEN}\n")
         self.oborona.set(
             {
                 "paths.policy": root / "policy.d",
@@ -53,8 +75,11 @@ class SceneHost:
         self.lines: list[CutLine] = []
         self._stack = stack
 
+    def _unmount(self) -> None:
+        subprocess.run(["umount", "-l", self.oborona.state], check=True)
+
     def join(self, what: str, pair: PostgresqlPair, secret: bytes | None) -> None:
-        """Begin the site, or join it, and lead its lines to PostgreSQL through some that can be cut.
+        """Begin the site, or join it, by lines to PostgreSQL that can be cut.
 
         Args:
             what: begin or join.
@@ -63,7 +88,6 @@ class SceneHost:
         """
         state = self.oborona.state
         if secret is not None:
-            state.mkdir(mode=0o700, exist_ok=True)
             (state / "secret").write_bytes(secret)
             (state / "secret").chmod(0o600)
         self.oborona.start()
@@ -91,6 +115,17 @@ class SceneHost:
         for line in self.lines:
             line.held = held
 
+    def processes(self) -> dict[int, str]:
+        """Return the processes of its daemon that run, by id, with their names."""
+        assert self.oborona.process is not None
+        parent = self.oborona.process.pid
+        try:
+            children = Path(f"/proc/{parent}/task/{parent}/children").read_text().split()
+        except FileNotFoundError:
+            return {}
+        names = {one["child"]: str(one["process"]) for one in self.events("process started")}
+        return {parent: "serve"} | {int(one): names.get(int(one), "?") for one in children}
+
     def post(self, user: str, text: str, *, ip: str, sender: str) -> str:
         """Send a message to a reader, as a client of that address; return the last reply."""
         number = next(_numbers)
@@ -110,6 +145,22 @@ class SceneHost:
     def events(self, what: str) -> list[dict[str, Any]]:
         """Return the log's lines of one kind."""
         return [one for one in self._lines() if one["msg"] == what]
+
+    def report(self, reference: str, person: str) -> int:
+        """Hand in a complaint, once however often it is handed in; return the status of the answer.
+
+        Raises:
+            OSError, http.client.HTTPException: there was none.
+        """
+        with closing(UnixHttpConnection("host", timeout=REPORT_S)) as door:
+            door.path = str(self.reports)
+            door.request(
+                "POST",
+                "/feedback",
+                json.dumps({"what": "complaint", "person": person, "id": reference}),
+                {"Content-Type": "application/json", "Idempotency-Key": reference},
+            )
+            return door.getresponse().status
 
     def _lines(self) -> Iterable[dict[str, Any]]:
         for line in self.oborona.log().splitlines(keepends=True):

@@ -1,5 +1,5 @@
-"""One site of three hosts on loopback: a daemon and a Postfix each, one Dovecot for all mailboxes, a
-PostgreSQL with its standby, and a cluster of three Redis with a replica each.
+"""One site of three hosts on loopback: a daemon and a Postfix each, one Dovecot for all mailboxes,
+a PostgreSQL with its standby, and a cluster of three Redis with a replica each.
 """
 
 from __future__ import annotations
@@ -60,6 +60,8 @@ class SceneSite:
             "site.name": "mx.example.test",
             "worker.processes": 1,
             "worker.drain_s": 1,
+            "worker.hung_s": 5,
+            "worker.scan_cpu_s": 2,
             "reader.enabled": False,
             "log.format": "json",
             "counters.store": "cluster",

@@ -1,5 +1,5 @@
-"""Three hosts of one site: a campaign that came by all of them is taken back on all of them, once its
-readers complain to one.
+"""Three hosts of one site: a campaign that came by all is taken back on all, once its readers complain
+to one; and faults under load lose nothing, and do nothing twice.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from collections.abc import Iterator
 import pytest
 
 from tests.peers.postfix import available
+from tests.scene.faults import USERS, SceneFaults
 from tests.scene.scene_site import SceneSite
 from tests.whole.gate import eventually
 
@@ -18,8 +19,9 @@ pytestmark = [
     pytest.mark.skipif(not available(), reason="needs Postfix and root"),
 ]
 
-USERS = [f"reader{number}" for number in range(24)]
-COMPLAIN, UNREAD = USERS[:10], USERS[10:]
+READERS = USERS[:24]
+COMPLAIN, UNREAD = READERS[:10], READERS[10:]
+FAULTS = 7  # each kind, and one more
 TAKEN_BACK_S = 5.0
 WITHIN_S = 60.0
 
@@ -31,8 +33,8 @@ def site() -> Iterator[SceneSite]:
 
 
 def test_a_campaign_through_three_hosts_is_taken_back_within_five_seconds(site: SceneSite) -> None:
-    assert all(reply.startswith("250 ") for reply in site.campaign(USERS))
-    eventually(lambda: all(site.held(user) == (1, 0) for user in USERS), WITHIN_S)
+    assert all(reply.startswith("250 ") for reply in site.campaign(READERS))
+    eventually(lambda: all(site.held(user) == (1, 0) for user in READERS), WITHIN_S)
     for user in COMPLAIN:
         site.drag(user, "INBOX", "Junk")
     at = time.monotonic()
@@ -43,3 +45,9 @@ def test_a_campaign_through_three_hosts_is_taken_back_within_five_seconds(site: 
     moved = [one["recipient"] for host in site.hosts for one in host.events("moved")]
     assert sorted(moved) == sorted(f"{user}@example.test" for user in UNREAD)
     assert took_s < TAKEN_BACK_S
+
+
+def test_faults_under_load_lose_nothing_and_do_nothing_twice(site: SceneSite) -> None:
+    faults = SceneFaults(site, 5)
+    faults.run(FAULTS)
+    print(faults.told())
