@@ -81,6 +81,10 @@ class Oborona:
         """Return a setting that was given to it."""
         return self._settings[name]
 
+    def set(self, settings: Mapping[str, object]) -> None:
+        """Give it further settings, before it is started."""
+        self._settings |= settings
+
     def command(self, *words: str) -> list[str]:
         """Return the command line of a command on this daemon's settings and state."""
         assignments = [

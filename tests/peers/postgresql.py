@@ -31,26 +31,44 @@ class Postgresql(Daemon):
         super().__init__("postgresql")
         self.port = free_port()
         self.address = f"postgresql://{USER}@127.0.0.1:{self.port}/postgres"
-        data = self.root / "data"
+        self._data = self.root / "data"
+        self._sync = sync
         if os.geteuid() == 0:
             shutil.chown(self.root, USER)
         if primary is None:
-            self._run("initdb", "-D", str(data), "-A", "trust", "-U", USER, "-E", "UTF8", "-N")
-            (data / "pg_hba.conf").write_text(
+            data = str(self._data)
+            self._run("initdb", "-D", data, "-A", "trust", "-U", USER, "-E", "UTF8", "-N")
+            (self._data / "pg_hba.conf").write_text(
                 "host all all 127.0.0.1/32 trust\nhost replication all 127.0.0.1/32 trust\n"
             )
+            self._configure()
         else:
-            self._run("pg_basebackup", "-D", str(data), "-R", "-c", "fast", "-d", primary.address)
-        with (data / "postgresql.conf").open("a") as settings:
+            self.copy(primary)
+
+    def copy(self, primary: Postgresql) -> None:
+        """Become a standby of another one, whatever it was; it does not run meanwhile."""
+        assert self.process is None
+        shutil.rmtree(self._data, ignore_errors=True)
+        data = str(self._data)
+        self._run("pg_basebackup", "-D", data, "-R", "-c", "fast", "-d", primary.address)
+        self._configure()
+
+    def _configure(self) -> None:
+        with (self._data / "postgresql.conf").open("a") as settings:
             settings.write(
                 f"listen_addresses = '127.0.0.1'\nport = {self.port}\n"
-                f"unix_socket_directories = ''\nfsync = {'on' if sync else 'off'}\n"
-                "shared_buffers = 32MB\nmax_connections = 60\nlog_min_messages = warning\n"
+                f"unix_socket_directories = ''\nfsync = {'on' if self._sync else 'off'}\n"
+                "shared_buffers = 32MB\nmax_connections = 100\nlog_min_messages = warning\n"
             )
+
+    @property
+    def ports(self) -> tuple[int, ...]:
+        """The ports that its address names."""
+        return (self.port,)
 
     def command(self) -> list[str]:
         """Return its command line."""
-        return [*_as_user(), str(BIN / "postgres"), "-D", str(self.root / "data")]
+        return [*_as_user(), str(BIN / "postgres"), "-D", str(self._data)]
 
     def answers(self) -> bool:
         """Tell whether it is ready."""
@@ -68,7 +86,7 @@ class Postgresql(Daemon):
 
     def promote(self) -> None:
         """Make a standby a primary."""
-        self._run("pg_ctl", "promote", "-D", str(self.root / "data"))
+        self._run("pg_ctl", "promote", "-D", str(self._data))
 
     def end(self) -> None:
         """Stop it in an orderly way; it can be started again."""
@@ -82,6 +100,30 @@ class Postgresql(Daemon):
         with suppress(subprocess.TimeoutExpired):
             self.end()
         super().stop()
+
+    def kill(self) -> None:
+        """Kill it with all its processes at once, as a machine loses power."""
+        children = self._children()
+        super().kill()
+        for one in children:
+            with suppress(ProcessLookupError):
+                os.kill(one, signal.SIGKILL)
+
+    def _signal(self, number: signal.Signals) -> None:
+        """Send a signal to it, or where it is to stand still or go on to all its processes: each is
+        a group of its own.
+        """
+        children = self._children() if number in {signal.SIGSTOP, signal.SIGCONT} else []
+        super()._signal(number)
+        for one in children:
+            with suppress(ProcessLookupError):
+                os.kill(one, number)
+
+    def _children(self) -> list[int]:
+        if self.process is None:
+            return []
+        path = Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children")
+        return [int(one) for one in path.read_text().split()]
 
     def _run(self, program: str, *words: str) -> None:
         done = subprocess.run(

@@ -1,5 +1,6 @@
 """Two machines of a site hear events and believe them in turn, while one is killed or stands still,
-its line is cut, or PostgreSQL ends: no acknowledged event is lost, each is believed once.
+its line is cut, or PostgreSQL ends, whose standby takes its place: no acknowledged event is lost,
+each is believed once.
 
     python -m tests.replication.site_kills ROUNDS [SEED]
 """
@@ -27,6 +28,7 @@ from oborona.feedback.events.log import EventLog
 from oborona.feedback.label_store import LabelStore
 from oborona.replication.link import link_path, read_link
 from tests.peers.postgresql import Postgresql
+from tests.peers.postgresql_pair import PostgresqlPair
 from tests.replication.cut_line import CutLine
 from tests.replication.machines import dump, site_of
 from tests.replication.site_machine import first_number
@@ -39,15 +41,15 @@ EVENTS = 12  # that a machine hears in a round
 
 
 class KilledMachine:
-    """A machine with a line of its own to PostgreSQL.
+    """A machine with a line of its own to each PostgreSQL.
 
     Attributes:
         acknowledged: numbers of the events that it has.
         last: of those that it hears since its last start.
     """
 
-    def __init__(self, state: Path, line: CutLine) -> None:
-        self.state, self.line = state, line
+    def __init__(self, state: Path, lines: list[CutLine]) -> None:
+        self.state, self.lines = state, lines
         self.acknowledged: list[int] = []
         self.last = 0
         self.process: subprocess.Popen[str] | None = None
@@ -104,20 +106,24 @@ class KilledSite:
         seed: of what happens when.
     """
 
-    def __init__(self, root: Path, postgresql: Postgresql, seed: int, stack: ExitStack) -> None:
+    def __init__(
+        self, root: Path, postgresql: Postgresql | PostgresqlPair, seed: int, stack: ExitStack
+    ) -> None:
         self._chance = random.Random(seed)
         self._postgresql = postgresql
         self._turn = 0
         self.machines = []
         for state in site_of(root, postgresql.address, 2):
-            line = stack.enter_context(CutLine(postgresql.port))
+            lines = [stack.enter_context(CutLine(port)) for port in postgresql.ports]
             link = read_link(state)
             assert link is not None
-            address = postgresql.address.replace(str(postgresql.port), str(line.port))
+            address = postgresql.address
+            for port, line in zip(postgresql.ports, lines, strict=True):
+                address = address.replace(str(port), str(line.port))
             link_path(state).write_bytes(
                 msgspec.json.encode(msgspec.structs.replace(link, address=address))
             )
-            machine = KilledMachine(state, line)
+            machine = KilledMachine(state, lines)
             stack.callback(machine.close)
             self.machines.append(machine)
 
@@ -145,9 +151,15 @@ class KilledSite:
             time.sleep(self._chance.uniform(4.0, 6.0))
             os.kill(machine.process.pid, signal.SIGCONT)
         elif fault == "cut":
-            machine.line.held = True
+            for line in machine.lines:
+                line.held = True
             time.sleep(self._chance.uniform(4.0, 6.0))
-            machine.line.held = False
+            for line in machine.lines:
+                line.held = False
+        elif isinstance(self._postgresql, PostgresqlPair):
+            self._postgresql.fail_over()
+            time.sleep(self._chance.uniform(0.5, 2.0))
+            self._postgresql.rejoin()
         else:
             self._postgresql.kill()
             time.sleep(self._chance.uniform(0.5, 2.0))
@@ -227,7 +239,7 @@ def main() -> None:
         faults = random.Random(number).choices(("killed", "stopped", "cut", "postgresql"), k=4)
         with (
             tempfile.TemporaryDirectory(prefix="oborona-site-") as folder,
-            Postgresql() as postgresql,
+            PostgresqlPair() as postgresql,
             ExitStack() as stack,
         ):
             site = KilledSite(Path(folder), postgresql, number, stack)

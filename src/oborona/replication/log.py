@@ -16,6 +16,7 @@ Computing Surveys 22(4), 1990.
 from __future__ import annotations
 
 import os
+import select
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
 from importlib import import_module
@@ -118,6 +119,9 @@ class ReplicationLog:
         address: as libpq reads it.
         machine: name of this one.
 
+    Attributes:
+        known_stores: those whose last change here was seen to be the log's, by this connection.
+
     Raises:
         LogUnreachableError: every method, when it can't be reached.
     """
@@ -127,14 +131,26 @@ class ReplicationLog:
         self._address = address
         self._connection: psycopg.Connection[Any] | None = None
         self._process = 0
+        self.known_stores: set[str] = set()
         self._checked = ""  # mark of the site that it was found to be
 
     def close(self) -> None:
         """Let the connection go."""
+        self.known_stores.clear()
         if self._connection is not None and self._process == os.getpid():
             with suppress(Exception):
                 self._connection.close()
         self._connection = None
+
+    def drop_ended(self) -> None:
+        """Let a connection go that has rested, and that PostgreSQL has ended meanwhile: its failure
+        would be taken for the log's.
+        """
+        if self._connection is not None and self._process == os.getpid():
+            with suppress(Exception):  # it is closed
+                if not select.select([self._connection.fileno()], [], [], 0)[0]:
+                    return
+            self.close()
 
     @contextmanager
     def connected(self) -> Iterator[psycopg.Connection[Any]]:
@@ -153,6 +169,9 @@ class ReplicationLog:
         except (psycopg.OperationalError, psycopg.InterfaceError) as error:
             self.close()
             raise LogUnreachableError(f"the site's log can't be reached: {_told(error)}") from error
+        except psycopg.errors.ReadOnlySqlTransaction as error:
+            self.close()  # it was a primary when it was asked first
+            raise LogUnreachableError(f"the site's log can't be written: {_told(error)}") from error
         except psycopg.Error as error:
             self.close()
             raise StoreError(f"the site's log: {_told(error)}") from error
@@ -161,14 +180,18 @@ class ReplicationLog:
             raise
 
     def _opened(self) -> psycopg.Connection[Any]:
-        import psycopg  # noqa: PLC0415 - as above
-
         if self._process != os.getpid():  # it is the parent's
             self._connection = None
         if self._connection is None or self._connection.closed:
-            self._connection = psycopg.connect(
+            # of those alone who ask: it loads psycopg
+            from oborona.replication.bounded_connection import BoundedConnection  # noqa: PLC0415
+
+            self.known_stores.clear()
+            self._connection = BoundedConnection.connect(
                 self._address,
                 connect_timeout=CONNECT_S,
+                # of several hosts the one that is the primary now; a standby alone is no log
+                target_session_attrs="read-write",
                 options=(
                     f"-c lock_timeout={int(BUSY_S * 1000)} "
                     f"-c statement_timeout={int(STATEMENT_S * 1000)} "
@@ -188,6 +211,8 @@ class ReplicationLog:
     def prepare(self) -> None:
         """Make what is missing of the log's tables."""
         with self.connected() as db, db.transaction():
+            if self._is_prepared(db):
+                return  # nobody waits for a commit
             db.execute("CREATE SCHEMA IF NOT EXISTS oborona")
             db.execute("CREATE TABLE IF NOT EXISTS format (version integer NOT NULL)")
             db.execute("LOCK TABLE format IN EXCLUSIVE MODE")
@@ -200,6 +225,12 @@ class ReplicationLog:
                     db.execute(statement)
             db.execute("DELETE FROM format")
             db.execute("INSERT INTO format VALUES (%s)", (len(MIGRATIONS),))
+
+    def _is_prepared(self, db: psycopg.Connection[Any]) -> bool:
+        there = db.execute("SELECT to_regclass('oborona.format') IS NOT NULL").fetchone()
+        if not there or not there[0]:
+            return False
+        return db.execute("SELECT version FROM format").fetchone() == (len(MIGRATIONS),)
 
     def site(self) -> tuple[str, str] | None:
         """Return mark and check value of the secret of the site that the log is of.

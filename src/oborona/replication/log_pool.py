@@ -31,6 +31,7 @@ def pooled_log(link: ReplicationLink) -> Iterator[ReplicationLog]:
         log = _resting.pop(key, None)
     if log is None:
         log = ReplicationLog(link.address, link.machine)
+    log.drop_ended()
     try:
         yield log
     finally:

@@ -14,7 +14,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final, NamedTuple, TypeAlias
 
-from oborona.errors import StoreError, StoreVersion
+from oborona.errors import StoreBusy, StoreError, StoreVersion
 from oborona.replication.link import ReplicationLink, link_path
 from oborona.replication.log import (
     AT_ONCE,
@@ -26,6 +26,7 @@ from oborona.replication.log import (
 )
 from oborona.replication.log_pool import pooled_log
 from oborona.replication.recorded_connection import RecordedConnection
+from oborona.replication.replica_mark import is_another_log, note_mark
 from oborona.replication.statement import RecordedStatement, decode, encode, is_change
 
 TurnGuard: TypeAlias = Callable[[ReplicationLog], None]
@@ -159,9 +160,15 @@ class StoreReplica:
                         )
                         log.append(self._store, change)
                         db.run("UPDATE replica SET number = ?", (change.number,))
+                        note_mark(db, change)
             except LogUnreachableError:
-                if change is None or not self._has(db, log, change):
-                    self._undo(db)
+                written = False
+                try:
+                    written = change is not None and self._is_written(log, change)
+                finally:
+                    if not written:
+                        self._undo(db)
+                if not written:
                     raise
             except BaseException:
                 self._undo(db)
@@ -190,7 +197,7 @@ class StoreReplica:
         if db.record is not None:
             db.end_record()
 
-    def _has(self, db: RecordedConnection, log: ReplicationLog, change: LoggedChange) -> bool:
+    def _is_written(self, log: ReplicationLog, change: LoggedChange) -> bool:
         """Whether the log has a change whose end was not heard of.
 
         Raises:
@@ -198,7 +205,8 @@ class StoreReplica:
         """
         until = time.monotonic() + DOUBT_S
         while True:
-            with suppress(LogUnreachableError):
+            # busy: PostgreSQL has not come to the end of it, as where it waits for a standby
+            with suppress(LogUnreachableError, StoreBusy):
                 # its turn: who began to write before has ended
                 with log.turn(self._store):
                     found = log.question(
@@ -207,7 +215,6 @@ class StoreReplica:
                     )
                 return [bytes(token) for (token,) in found] == [change.token]
             if time.monotonic() > until:
-                self._undo(db)
                 raise LogUnreachableError(
                     "the site's log was lost while it wrote a change: whether it has it is seen when "
                     "it is there again"
@@ -263,12 +270,13 @@ class StoreReplica:
             position = position_of(db)
             if position.site != self._link.site:
                 raise LogForeignError(f"{self._path}: is of another site's log")
+            known = self._store in log.known_stores
+            if not known and is_another_log(db, position.number, log, self._store):
+                raise _put_back(self._path, position.number)
+            log.known_stores.add(self._store)
             if to is not None and position.number >= to:
                 if position.number > to:
-                    raise ReplicaDivergedError(
-                        f"{self._path}: has changes up to {position.number}, the site's log up to "
-                        f"{to}: the log was put back to what it was"
-                    )
+                    raise _put_back(self._path, position.number)
                 return
             changes = log.changes(self._store, position.number)
             if not changes:
@@ -293,15 +301,17 @@ class StoreReplica:
         db.begin_record()  # as it is nobody's turn, for its leave to write
         try:
             db.run("BEGIN IMMEDIATE")
-            number = position_of(db).number
+            number, last = position_of(db).number, None
             for change in changes:
                 if change.number <= number:
                     continue
                 if change.version > self._newest:
                     break
                 self._run(db, change)
-                number = change.number
+                number, last = change.number, change
             db.run("UPDATE replica SET number = ?", (number,))
+            if last is not None:
+                note_mark(db, last)
             db.run("COMMIT")
         finally:
             self._undo(db)
@@ -352,6 +362,14 @@ def _is_disk(error: sqlite3.Error) -> bool:
         sqlite3.SQLITE_BUSY,
         sqlite3.SQLITE_NOMEM,
     }
+
+
+def _put_back(path: Path, number: int) -> ReplicaDivergedError:
+    return ReplicaDivergedError(
+        f"{path}: has change {number}, which the site's log has no more: the log was put back to what "
+        "it was, or a standby took over that had not got it; `oborona site join` here takes what the "
+        "site has now"
+    )
 
 
 def _lagging(path: Path, number: int) -> str:

@@ -227,6 +227,7 @@ def _connected(link: ReplicationLink) -> psycopg.Connection[Any]:
         connection: psycopg.Connection[Any] = library.connect(
             link.address,
             connect_timeout=CONNECT_S,
+            target_session_attrs="read-write",
             options=(
                 f"-c idle_session_timeout={int(IDLE_S * 1000)} "
                 f"-c statement_timeout={int(ANSWER_S * 1000)} -c search_path=oborona"

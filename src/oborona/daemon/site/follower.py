@@ -135,7 +135,8 @@ class ReplicaFollower:
     def _follow(self, log: ReplicationLog, name: str, head: StoreHead) -> None:
         store = self.stores[name]
         store.head = head.number
-        if store.number == head.number and not store.trouble.now:
+        known = name in log.known_stores
+        if known and store.number == head.number and not store.trouble.now:
             return
         path = self._state / name
         if head.number == 0 and not path.exists():
@@ -144,8 +145,8 @@ class ReplicaFollower:
             if not path.exists():
                 restore_store(log, path, self._link.site)
             db = self._opened(name)
-            number = position_of(db).number
-            if number < head.number:
+            before = number = position_of(db).number
+            if number < head.number or not known:
                 replica = self._kinds[name].replica(path)
                 assert replica is not None
                 try:
@@ -155,7 +156,8 @@ class ReplicaFollower:
                     self._let_go(name)
                     restore_store(log, path, self._link.site)
                     number = replica.follow(self._opened(name), log)
-                ring(path)
+                if number > before:
+                    ring(path)
             store.number = number
             store.trouble.over()
         except LogUnreachableError:

@@ -50,6 +50,7 @@ from oborona.replication.log import (
     postgresql_library,
 )
 from oborona.replication.replica import ReplicaPosition, place, position_of
+from oborona.replication.replica_mark import drop_mark
 from oborona.sqlite_file import ERRORS, connect, explained_error
 from oborona.stores.policy_versions.site_versions import note_applied
 from oborona.stores.policy_versions.store import PolicyVersion, VersionStore
@@ -317,6 +318,7 @@ def _unplace(path: Path) -> None:
     try:
         with closing(connect(path, write=True)) as db:
             db.execute("DROP TABLE IF EXISTS replica")
+            drop_mark(db)
     except ERRORS as error:
         raise explained_error(error, path) from error
 
@@ -367,6 +369,7 @@ def _placed(path: Path, site: str) -> int:
             if position_of(db) != (site, 0):  # else its octets stay what the log may have already
                 db.execute("BEGIN IMMEDIATE")
                 place(db, ReplicaPosition(site, 0))
+                drop_mark(db)
                 db.execute("COMMIT")
             (version,) = db.execute("PRAGMA user_version").fetchone()
     except ERRORS as error:

@@ -32,7 +32,7 @@ from oborona.replication.replica import (
 )
 from oborona.sqlite_file import ERRORS, SqliteFileKind, connect, explained_error
 
-OWN_TABLES: Final = ("replica", "begun")  # of the machine, in a store that is common
+OWN_TABLES: Final = ("replica", "replica_mark", "begun")  # of the machine, in a store that is common
 _SHOWN: Final = 80  # characters of a row
 
 
