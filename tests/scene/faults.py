@@ -5,11 +5,13 @@
 What holds after each fault, once it is healed:
 
     mail    none was refused; each message was taken within `DEADLINE_S`, by one host or another
-    events  what was acknowledged is on all hosts, decided; none is there twice, no two have one label
+    events  what was acknowledged is on all hosts, decided; none is there twice, no two have one
+            label
     counts  each message that was taken at the first try is counted once, each other one at most as
             often as it was tried, wherever it came in
 
-A host that is cut off reaches neither PostgreSQL, and Redis as before; `--long` cuts it off for a minute.
+A host that is cut off reaches neither PostgreSQL, and Redis as before; `--long` cuts it off for a
+minute.
 """
 
 from __future__ import annotations

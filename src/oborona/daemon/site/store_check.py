@@ -32,7 +32,11 @@ from oborona.replication.replica import (
 )
 from oborona.sqlite_file import ERRORS, SqliteFileKind, connect, explained_error
 
-OWN_TABLES: Final = ("replica", "replica_mark", "begun")  # of the machine, in a store that is common
+OWN_TABLES: Final = (
+    "replica",
+    "replica_mark",
+    "begun",
+)  # of the machine, in a store that is common
 _SHOWN: Final = 80  # characters of a row
 
 
@@ -111,11 +115,12 @@ def compare(mine: sqlite3.Connection, theirs: sqlite3.Connection) -> tuple[int, 
 
 
 _SHAPES: Final = (
-    "SELECT type, name, sql FROM sqlite_schema WHERE name NOT IN (?, ?) AND tbl_name NOT IN (?, ?)"
-    " ORDER BY type, name"
+    "SELECT type, name, sql FROM sqlite_schema WHERE name NOT IN (?, ?, ?)"
+    " AND tbl_name NOT IN (?, ?, ?) ORDER BY type, name"
 )
 _TABLES: Final = (
-    "SELECT name FROM sqlite_schema WHERE type = 'table' AND rootpage > 0 AND name NOT IN (?, ?)"
+    "SELECT name FROM sqlite_schema WHERE type = 'table' AND rootpage > 0"
+    " AND name NOT IN (?, ?, ?)"
     " AND name NOT LIKE 'sqlite_stat%' ORDER BY name"
 )
 
