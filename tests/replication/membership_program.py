@@ -16,7 +16,8 @@ from typing import Any
 
 import psycopg
 
-from oborona.daemon.site.membership import begin_site, join_site, leave_site
+from oborona.daemon.site.departure import leave_site
+from oborona.daemon.site.membership import begin_site, join_site
 
 WATCHED = ("sqlite3.connect", "os.rename", "os.remove", "os.chmod", "os.mkdir", "os.rmdir")
 

@@ -31,7 +31,8 @@ from oborona.accounts.store.rows import DeedKind
 from oborona.daemon.keeper import lone_judge
 from oborona.daemon.keeper.account_actions import AccountActions
 from oborona.daemon.keeper.run import ACCOUNT_TURN
-from oborona.daemon.site.membership import begin_site, join_site, leave_site
+from oborona.daemon.site.departure import leave_site
+from oborona.daemon.site.membership import begin_site, join_site
 from oborona.daemon.site.turn import SiteTurn
 from oborona.replication.link import FIRST, link_path, read_link
 from oborona.replication.log import LogUnreachableError

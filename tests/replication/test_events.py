@@ -16,8 +16,8 @@ import msgspec
 import pytest
 
 from oborona import state_files
+from oborona.daemon.site.departure import leave_site
 from oborona.daemon.site.event_drain import EventDrain
-from oborona.daemon.site.membership import leave_site
 from oborona.daemon.trainer.turn import TrainerTurn
 from oborona.errors import StoreError
 from oborona.feedback.events import event_route

@@ -18,13 +18,13 @@ import pytest
 
 from oborona import state_files
 from oborona.daemon.site.common_kinds import COMMON_KINDS
+from oborona.daemon.site.departure import leave_site
 from oborona.daemon.site.follower import ReplicaFollower
 from oborona.daemon.site.membership import (
     MembershipError,
     address_hosts,
     begin_site,
     join_site,
-    leave_site,
 )
 from oborona.daemon.site.snapshot import take_snapshot
 from oborona.errors import StoreError, StoreForeign, StoreVersion

@@ -23,7 +23,8 @@ from oborona import state_files
 from oborona.accounts.account import AccountRecord
 from oborona.cli import main as cli_main
 from oborona.daemon.site import membership
-from oborona.daemon.site.membership import MembershipError, begin_site, leave_site
+from oborona.daemon.site.departure import leave_site
+from oborona.daemon.site.membership import MembershipError, begin_site
 from oborona.daemon.site.move_share import SiteMoveShare
 from oborona.daemon.site.snapshot import take_snapshot
 from oborona.daemon.site.store_check import check_stores

@@ -28,7 +28,8 @@ from oborona.daemon.final_trainer import process
 from oborona.daemon.final_trainer.installation import follow_report, note_failure
 from oborona.daemon.final_trainer.process import FinalTrainer
 from oborona.daemon.site.common_kinds import COMMON_KINDS
-from oborona.daemon.site.membership import begin_site, join_site, leave_site
+from oborona.daemon.site.departure import leave_site
+from oborona.daemon.site.membership import begin_site, join_site
 from oborona.daemon.site.model_follower import SiteModelFollower, catch_up_models
 from oborona.daemon.site.snapshot_duty import renew_snapshots
 from oborona.desk.doctor.site_models import site_models

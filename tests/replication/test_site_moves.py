@@ -26,7 +26,7 @@ from click.testing import CliRunner, Result
 from oborona import state_files
 from oborona.cli import main as cli_main
 from oborona.cli.context import CliContext
-from oborona.daemon.site.membership import leave_site
+from oborona.daemon.site.departure import leave_site
 from oborona.desk.doctor.machines import machines as examine_machines
 from oborona.ident import from_text
 from oborona.recheck.mailboxes.model import MailboxItem

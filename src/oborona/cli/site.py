@@ -13,11 +13,11 @@ from oborona import __version__
 from oborona.cli.context import CliContext, pass_cli_context
 from oborona.cli.output import echo, echo_json
 from oborona.cli.terminal_person import terminal_caller
+from oborona.daemon.site.departure import leave_site
 from oborona.daemon.site.membership import (
     MembershipError,
     begin_site,
     join_site,
-    leave_site,
 )
 from oborona.daemon.site.store_check import CheckedStore, check_stores
 from oborona.daemon.stopped_state import hold_stopped

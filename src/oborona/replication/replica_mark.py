@@ -7,7 +7,11 @@ the place of the primary, an older backup was put back) gives their numbers agai
 from __future__ import annotations
 
 import sqlite3
+from contextlib import closing
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
+
+from oborona.sqlite_file import ERRORS, connect, explained_error
 
 if TYPE_CHECKING:
     from oborona.replication.log import LoggedChange, ReplicationLog
@@ -28,6 +32,22 @@ def note_mark(db: RecordedConnection, change: LoggedChange) -> None:
 def drop_mark(db: sqlite3.Connection) -> None:
     """Forget it, of a file that follows no log any more."""
     db.execute("DROP TABLE IF EXISTS replica_mark")
+
+
+def unplace(path: Path) -> None:
+    """Make a file nobody's replica, where there is one.
+
+    Raises:
+        StoreError: it can't be written.
+    """
+    if not path.exists():
+        return
+    try:
+        with closing(connect(path, write=True)) as db:
+            db.execute("DROP TABLE IF EXISTS replica")
+            drop_mark(db)
+    except ERRORS as error:
+        raise explained_error(error, path) from error
 
 
 def is_another_log(db: sqlite3.Connection, number: int, log: ReplicationLog, store: str) -> bool:
