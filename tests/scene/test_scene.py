@@ -1,5 +1,5 @@
-"""Three hosts of one site: a campaign that came by all is taken back on all, once its readers complain
-to one; and faults under load lose nothing, and do nothing twice.
+"""Three hosts of one site: a campaign that came by all is taken back on all, once its readers
+complain to one; and faults under load lose nothing, and do nothing twice.
 """
 
 from __future__ import annotations
