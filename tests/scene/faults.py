@@ -34,6 +34,7 @@ from oborona import secret, state_files
 from oborona.counters.cluster.store import ClusterCounters
 from oborona.counters.cluster.wire import ClusterAccess, NodeAddress
 from oborona.errors import StorePartial
+from oborona.feedback.events.model import EventChannel
 from oborona.message.shingles import Hasher, ShingleType
 from oborona.types import Metric, Window
 from tests.peers.redis import wait_for
@@ -101,9 +102,12 @@ class SceneFaults:
     def told(self) -> str:
         """Return the figures of the load."""
         sent = self._load.sent
+        path = self._site.hosts[0].oborona.state / state_files.FEEDBACK
+        with closing(sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True)) as db:
+            (labels,) = db.execute("SELECT count(*) FROM word").fetchone()
         return (
             f"{len(sent)} messages, {sum(one.tries > 1 for one in sent)} put off, slowest "
-            f"{max(one.took_s for one in sent):.1f} s, {len(self._load.acknowledged)} events"
+            f"{max(one.took_s for one in sent):.1f} s, {len(self._load.acknowledged)} events, {labels} labels"
         )
 
     # --- what befalls it ---
@@ -188,11 +192,13 @@ class SceneFaults:
         assert not wrong, wrong
 
     def _decided(self, host: SceneHost) -> set[int]:
-        """Return the messages that a host knows a decided event of."""
+        """Return the messages that a host knows a decided event of, by the door of the load."""
         path = host.oborona.state / state_files.EVENTS
         try:
             with closing(sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True)) as db:
-                rows = db.execute("SELECT ident, done, word FROM event").fetchall()
+                rows = db.execute(
+                    "SELECT ident, done, word FROM event WHERE way = ?", (EventChannel.HTTP,)
+                ).fetchall()
         except sqlite3.OperationalError:  # it is just being replaced
             return set()
         twice = [ident for ident, times in Counter(row[0] for row in rows).items() if times > 1]
