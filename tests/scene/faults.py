@@ -107,7 +107,8 @@ class SceneFaults:
             (labels,) = db.execute("SELECT count(*) FROM word").fetchone()
         return (
             f"{len(sent)} messages, {sum(one.tries > 1 for one in sent)} put off, slowest "
-            f"{max(one.took_s for one in sent):.1f} s, {len(self._load.acknowledged)} events, {labels} labels"
+            f"{max(one.took_s for one in sent):.1f} s, {len(self._load.acknowledged)} events, "
+            f"{labels} labels"
         )
 
     # --- what befalls it ---
@@ -182,6 +183,7 @@ class SceneFaults:
         sent, events = list(load.sent), set(load.acknowledged)
         late = [one for one in sent if one.took_s > DEADLINE_S]
         assert not late, late
+        assert load.longest_s() < DEADLINE_S
         for host in self._site.hosts:
             _wait(
                 f"{host.name} has all events, decided",
