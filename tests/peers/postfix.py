@@ -26,6 +26,7 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Final, Self
@@ -141,6 +142,17 @@ class Postfix:
             os.killpg(self._master.pid, signal.SIGKILL)
             self._master.wait(STOP_S)
         self._master = None
+
+    def children(self) -> dict[int, str]:
+        """Return the processes that its master runs, by id, with their names."""
+        if self._master is None:
+            return {}
+        pid = self._master.pid
+        found = {}
+        for one in Path(f"/proc/{pid}/task/{pid}/children").read_text().split():
+            with suppress(FileNotFoundError, ProcessLookupError):
+                found[int(one)] = Path(f"/proc/{one}/comm").read_text().strip()
+        return found
 
     def set(self, name: str, value: str) -> None:
         """Have it run with another value of main.cf."""

@@ -9,8 +9,8 @@ import sqlite3
 import subprocess
 import sys
 import time
-from collections.abc import Callable
-from contextlib import closing
+from collections.abc import Callable, Iterator
+from contextlib import closing, suppress
 from pathlib import Path
 
 import msgspec
@@ -121,6 +121,43 @@ def test_whose_answer_is_lost_is_known_when_the_log_is_back(
             assert here.of("ann@example.test").strictness == 2.0
     with following(first), following(second):
         eventually(lambda: dump(first) == dump(second))
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    """A disk of its own that can be filled."""
+    folder = tmp_path / "disk"
+    folder.mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=24m", "tmpfs", folder], check=True)
+    yield folder
+    subprocess.run(["umount", "-l", folder], check=True)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root for a disk")
+def test_what_the_log_has_when_the_disk_is_full_is_written_and_done_here_later(
+    small_disk: Path, postgresql: Postgresql
+) -> None:
+    first, second = two_machines(small_disk, postgresql.address)
+    with persons(first) as here, persons(second) as there:
+        here.strict("ann@example.test", 0.5)
+        with here.changing():
+            for number in range(2000):
+                here.strict(f"x{number}@example.test", 0.5)
+            filler = small_disk / "filler"
+            with filler.open("wb", buffering=0) as file, suppress(OSError):
+                while True:
+                    file.write(bytes(1 << 16))
+        assert here.persons() == ["ann@example.test"], "the disk has taken it: nothing is shown"
+        with pytest.raises(StoreError, match=r"full|room"):
+            here.strict("bob@example.test", 0.5)
+        filler.unlink()
+        here.strict("bob@example.test", 0.5)
+        there.strict("eve@example.test", 0.5)
+        assert len(there.persons()) == 2003
+    with following(first), following(second):
+        eventually(lambda: dump(first) == dump(second))
+    with persons(first) as here:
+        assert len(here.persons()) == 2003
 
 
 def fail(store: PersonStore) -> None:

@@ -1,6 +1,4 @@
-"""One host of the scene: a daemon and a Postfix of its own, and lines to PostgreSQL that can be
-cut.
-"""
+"""One host of the scene: a daemon, a Postfix, and lines to PostgreSQL that can be cut."""
 
 from __future__ import annotations
 

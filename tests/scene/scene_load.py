@@ -45,6 +45,7 @@ class SceneLoad:
         self.refused: list[str] = []
         self.acknowledged: set[int] = set()
         self._site, self._users, self._seed = site, users, seed
+        self._begun: dict[int, float] = {}  # message on its way, by its client
         self._stop = threading.Event()
         self._threads = [
             *(
@@ -68,6 +69,11 @@ class SceneLoad:
         for thread in self._threads:
             thread.join()
 
+    def longest_s(self) -> float:
+        """Return for how long the message that waits longest has been on its way."""
+        now = time.monotonic()
+        return max((now - begun for begun in list(self._begun.values())), default=0.0)
+
     def _mail(self, place: int) -> None:
         chance = random.Random(f"{self._seed} {place}")
         number = 0
@@ -76,7 +82,9 @@ class SceneLoad:
             sender = f"p{number}@s{self._seed}m{place}n{number}.example"
             ip = f"{60 + place}.{chance.randrange(256)}.{chance.randrange(256)}.9"
             text = " ".join(f"{chance.getrandbits(40):x}" for _ in range(12))
+            self._begun[place] = time.monotonic()
             self._send(place, chance.choice(self._users), text, ip, sender)
+            del self._begun[place]
 
     def _send(self, place: int, user: str, text: str, ip: str, sender: str) -> None:
         begun, hosts = time.monotonic(), self._site.hosts

@@ -125,7 +125,8 @@ class StoreReplica:
     @contextmanager
     def turn(self, db: sqlite3.Connection, guard: TurnGuard | None = None) -> Iterator[None]:
         """A transaction of the file that is a change of all machines: all of it, everywhere, or
-        nothing.
+        nothing. Where this machine's disk takes it no more once the log has it, it is done here by
+        whoever looks next.
 
         Args:
             db: made by `factory`.
@@ -173,8 +174,14 @@ class StoreReplica:
             except BaseException:
                 self._undo(db)
                 raise
-            db.run("COMMIT")
-            db.end_record()
+            try:
+                db.run("COMMIT")
+            except sqlite3.Error:
+                # as where the disk is full; it is written, and done here once there is room
+                if change is None:
+                    raise
+            finally:
+                self._undo(db)
 
     @contextmanager
     def trial(self, db: sqlite3.Connection) -> Iterator[None]:
