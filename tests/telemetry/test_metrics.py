@@ -31,6 +31,7 @@ from oborona.daemon.reader import picture_queue as reader_desk
 from oborona.daemon.reader import pool as reader_pool
 from oborona.daemon.reader import service as reader
 from oborona.daemon.reader.wire import PictureOutcome, ReaderTask
+from oborona.daemon.site import move_share
 from oborona.daemon.site import watch as site_watch
 from oborona.daemon.trainer import process as believing
 from oborona.daemon.trainer import trainer
@@ -165,6 +166,8 @@ def count_recheck() -> None:
     recheck_loop.MESSAGES.inc("decided", by=3)
     mover.MADE.inc("moved", by=2)
     mover.MADE.inc("seen")
+    move_share.TAKEN.inc(by=3)
+    move_share.SHARED.set_function(lambda: {("here",): 2, ("elsewhere",): 1})
     recheck_loop.WAITING.set(1)
     recheck_loop.PAUSED.set(1)
     alarm.ALERTS.inc("webhook", "sent", by=2)
