@@ -35,6 +35,7 @@ from oborona.policy.evidence import NoInquiry
 from oborona.policy.fact_table import SCHEMA
 from oborona.policy.load import Policy, load_policy
 from oborona.policy.local_clients import direction
+from oborona.policy.models.ports import NoModels
 from oborona.policy.scan import ScanSite, scan
 from oborona.recheck.rejudgement import Rejudger
 from oborona.recheck.rule_fingerprints import rule_fingerprints
@@ -86,7 +87,7 @@ async def written(path: Path, found: list[JournalEntry]) -> tuple[float, float]:
 
 async def replayed(path: Path, policy: Policy) -> tuple[int, float]:
     """Judge every entry again; return how many differ, and the CPU seconds of an entry."""
-    judge, asked = Rejudger(policy), rule_fingerprints(policy)
+    judge, asked = Rejudger(policy, NoModels()), rule_fingerprints(policy)
     differ = number = 0
     async with await JournalWriter.open(path) as journal:
         before = time.thread_time()

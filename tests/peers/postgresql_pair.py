@@ -8,13 +8,13 @@ with PostgresqlPair() as pair:
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from typing import Any, Final, Self
 
 import psycopg
 
 from tests.peers.postgresql import USER, Postgresql
+from tests.waiting import wait_so
 
 READY_S: Final = 30.0  # a standby has caught up within a second
 
@@ -77,7 +77,7 @@ class PostgresqlPair:
             old.hold()
         new.promote()
         self.primary, self.standby = new, None
-        wait_so(
+        _wait_so(
             "it takes what is written", lambda: not new.rows("SELECT pg_is_in_recovery()")[0][0]
         )
 
@@ -93,7 +93,7 @@ class PostgresqlPair:
     def _follow(self) -> None:
         """Have the primary wait for its standby from now on, which has all there is."""
         self.wait_for_standby(True)
-        wait_so(
+        _wait_so(
             "the standby is in step",
             lambda: bool(
                 self.rows(
@@ -109,14 +109,13 @@ class PostgresqlPair:
         self.rows("SELECT pg_reload_conf()")
 
 
-def wait_so(what: str, happens: Callable[[], bool]) -> None:
+def _wait_so(what: str, happens: Callable[[], bool]) -> None:
     """Wait until something is so; PostgreSQL that does not answer counts as no."""
-    until = time.monotonic() + READY_S
-    while True:
+
+    def answered() -> bool:
         try:
-            if happens():
-                return
+            return happens()
         except psycopg.OperationalError:
-            pass
-        assert time.monotonic() < until, f"not within {READY_S:g} s: {what}"
-        time.sleep(0.05)
+            return False
+
+    wait_so(what, answered, READY_S)

@@ -18,6 +18,7 @@ from oborona.journal.evidence import VerdictEvidence, pack_evidence, unpack_evid
 from oborona.policy.engines import EngineOpinion, OpinionClass
 from oborona.policy.evidence import NoInquiry, SenderEvidence
 from oborona.policy.load import Policy
+from oborona.policy.models.ports import NoModels
 from oborona.policy.personal_list_match import PERSONAL, reader_verdict
 from oborona.policy.ports import PictureView
 from oborona.policy.scan import Scan, ScanSite, rescan, scan
@@ -82,7 +83,7 @@ async def test_a_replay_under_the_same_policy_gives_the_same_verdict(
     result, entry = await journaled(by, *said)
     assert entry.kept is not None
     assert entry.kept.engines == said
-    again_ = Rejudger(by).judge(entry, rule_fingerprints(by))
+    again_ = Rejudger(by, NoModels()).judge(entry, rule_fingerprints(by))
     assert again_ is not None
     assert again_.unjudged == {}
     assert again_.verdict == result.verdict
@@ -117,7 +118,7 @@ async def test_another_table_judges_the_words_of_then(tmp_path: Path) -> None:
             ('[engines]\nshadow = ["clamd"]', virus, Action.ACCEPT),
         ]
     ):
-        found = Rejudger(policy(tmp_path / str(number), text)).judge(entry, None)
+        found = Rejudger(policy(tmp_path / str(number), text), NoModels()).judge(entry, None)
         assert found is not None
         assert found.verdict.action is found.mildest is found.severest is wanted, text
         finding = {one.name for one in found.verdict.findings}
@@ -130,8 +131,12 @@ async def test_a_rule_that_can_t_be_judged_is_held_to_the_table_too(tmp_path: Pa
     """What an unjudged rule could make of a message never gets milder than what others said."""
     _, entry = await journaled(policy(tmp_path / "then"), OF[OpinionClass.PERHAPS])
     unknown = '[[rule]]\nname = "TEXT"\nwhen = "\'noon\' in text"\nscore = {score}\n'
-    worse = Rejudger(policy(tmp_path / "worse", unknown.format(score=250))).judge(entry, None)
-    better = Rejudger(policy(tmp_path / "better", unknown.format(score=-50))).judge(entry, None)
+    worse = Rejudger(policy(tmp_path / "worse", unknown.format(score=250)), NoModels()).judge(
+        entry, None
+    )
+    better = Rejudger(policy(tmp_path / "better", unknown.format(score=-50)), NoModels()).judge(
+        entry, None
+    )
     assert worse is not None
     assert better is not None
     assert list(worse.unjudged) == ["TEXT"]
@@ -150,7 +155,7 @@ async def test_an_entry_of_before_there_were_engines_says_that_nobody_was_asked(
         if name.partition("_")[0] not in ("rspamd", "spamd", "clamd")
     }
     assert older.keys() != entry.facts.keys()
-    found = Rejudger(by).judge(msgspec.structs.replace(entry, facts=older), None)
+    found = Rejudger(by, NoModels()).judge(msgspec.structs.replace(entry, facts=older), None)
     assert found is not None
     assert found.unjudged == {}
     assert found.verdict == result.verdict
@@ -160,7 +165,7 @@ def test_an_entry_without_evidence_is_not_judged(tmp_path: Path) -> None:
     entry = JournalEntry(
         id=1, time=NOW, verdict=Action.SPAM, score=1, line=100, decided_by="ENGINE_RSPAMD"
     )
-    assert Rejudger(policy(tmp_path)).judge(entry, None) is None
+    assert Rejudger(policy(tmp_path), NoModels()).judge(entry, None) is None
     assert why_not(entry)
 
 

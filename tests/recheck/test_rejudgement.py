@@ -26,6 +26,7 @@ from oborona.policy.facts import Facts
 from oborona.policy.karma import KARMA
 from oborona.policy.load import Policy, load_policy
 from oborona.policy.memory_age import CounterMemoryAge, OldMemory
+from oborona.policy.models.ports import NoModels
 from oborona.policy.scan import Scan, ScanSite, scan
 from oborona.policy.verdict import Evaluator, VerdictGrounds, judge
 from oborona.recheck.facts_at_delivery import NotKept, facts_then, why_not
@@ -88,11 +89,11 @@ async def test_a_history_refuses_when_judged_again_as_it_did(
     result = await scan(LETTER, ENVELOPE, site, by, Told(SenderEvidence()), now=NOW)
     assert result.verdict.action is (Action.ACCEPT if memory.young else Action.REJECT)
     entry = stored(entry_of(1 << 40, NOW, by, ENVELOPE, len(LETTER), result.verdict, result))
-    again = Rejudger(by).judge(entry, rule_fingerprints(by))
+    again = Rejudger(by, NoModels()).judge(entry, rule_fingerprints(by))
     assert again is not None
     assert again.verdict.action is result.verdict.action
     assert again.verdict.rules == result.verdict.rules
-    now = Rejudger(by).judge(entry, rule_fingerprints(by), young=not memory.young)
+    now = Rejudger(by, NoModels()).judge(entry, rule_fingerprints(by), young=not memory.young)
     assert now is not None
     assert now.verdict.action is not result.verdict.action
 
@@ -118,12 +119,12 @@ async def test_a_long_text_is_judged_again_by_all_but_the_text_itself(tmp_path: 
     by = policy(tmp_path / "p", *rules_of)
     result, entry = await journaled(by, raw=raw)
     assert {"text", "text_raw"} & entry.facts.keys() == set()
-    same = Rejudger(by).judge(entry, rule_fingerprints(by))
+    same = Rejudger(by, NoModels()).judge(entry, rule_fingerprints(by))
     assert same is not None, why_not(entry)
     assert (same.verdict.score, same.verdict.rules) == (result.verdict.score, result.verdict.rules)
     assert (same.verdict.score, same.unjudged) == (80, {})
     others = policy(tmp_path / "o", rules_of[0], rule("SOUP", "contains(text.raw, 'Bread')", 50))
-    other = Rejudger(others).judge(entry, rule_fingerprints(by))
+    other = Rejudger(others, NoModels()).judge(entry, rule_fingerprints(by))
     assert other is not None
     assert (other.verdict.score, other.unjudged) == (30, {"SOUP": "text.raw is not kept"})
 
@@ -189,7 +190,7 @@ def test_random_facts_give_the_same_rules_and_score_again(seen: Facts) -> None:
             kept=VerdictEvidence(counts=tuple(seen.known.rows.items())),
         )
     )
-    again = Rejudger(SHIPPED).judge(entry, rule_fingerprints(SHIPPED))
+    again = Rejudger(SHIPPED, NoModels()).judge(entry, rule_fingerprints(SHIPPED))
     assert again is not None
     assert again.verdict == verdict
     assert not again.unjudged
@@ -226,7 +227,7 @@ async def test_karma_is_told_again_and_weighed_by_the_other_policy(tmp_path: Pat
     karma = result.facts.karma
     assert karma > 20
     assert karma_in(result.verdict) == round(-0.2 * karma, 2)
-    again = Rejudger(then).judge(entry, rule_fingerprints(then))
+    again = Rejudger(then, NoModels()).judge(entry, rule_fingerprints(then))
     assert again is not None
     assert (again.verdict, again.unjudged) == (result.verdict, {})
     for name, best, bars, wanted in (
@@ -237,10 +238,10 @@ async def test_karma_is_told_again_and_weighed_by_the_other_policy(tmp_path: Pat
         now = policy(
             tmp_path / name, table.format(best=best, bars=bars), rule("LUNCH", "links > 0", 5)
         )
-        again = Rejudger(now).judge(entry, rule_fingerprints(then))
+        again = Rejudger(now, NoModels()).judge(entry, rule_fingerprints(then))
         assert again is not None
         assert karma_in(again.verdict) == wanted
-    again = Rejudger(SHIPPED).judge(entry, rule_fingerprints(SHIPPED))
+    again = Rejudger(SHIPPED, NoModels()).judge(entry, rule_fingerprints(SHIPPED))
     assert again is not None
     assert karma_in(again.verdict) is not None
 
@@ -253,7 +254,7 @@ async def test_of_a_message_without_karma_it_is_told_that_it_is_not_known() -> N
             name: value for name, value in entry.facts.items() if name not in ("karma", "karma_why")
         },
     )
-    again = Rejudger(SHIPPED).judge(older, rule_fingerprints(SHIPPED))
+    again = Rejudger(SHIPPED, NoModels()).judge(older, rule_fingerprints(SHIPPED))
     assert again is not None
     assert again.unjudged == {KARMA: "karma is not kept"}
     assert karma_in(again.verdict) is None
@@ -270,7 +271,7 @@ async def test_an_analysts_word_on_an_address_is_kept(tmp_path: Path) -> None:
     result = await scan(LETTER, ENVELOPE, site, by, Told(SenderEvidence()), now=NOW)
     assert "REPIP_BAD" in {hit.name for hit in result.verdict.rules}
     entry = stored(entry_of(1 << 40, NOW, by, ENVELOPE, len(LETTER), result.verdict, result))
-    again = Rejudger(by).judge(entry, rule_fingerprints(by))
+    again = Rejudger(by, NoModels()).judge(entry, rule_fingerprints(by))
     assert again is not None
     assert again.verdict == result.verdict
 
@@ -289,7 +290,7 @@ async def test_a_rule_that_needs_the_text_is_taken_as_it_was_where_it_asked_the_
         rule("NOON", "contains(text, 'noon')", 110),
         rule("NO", "contains(text, 'x9')"),
     )
-    again = Rejudger(now).judge(entry, rule_fingerprints(then))
+    again = Rejudger(now, NoModels()).judge(entry, rule_fingerprints(then))
     assert again is not None
     assert (again.verdict.action, again.verdict.score) == (Action.SPAM, 110)
     assert not again.unjudged
@@ -304,7 +305,7 @@ async def test_a_rule_that_needs_the_text_is_not_judged_where_it_asked_another(
     now = policy(
         tmp_path / "now", rule("LINKS", "links > 1", 50), rule("NOON", "contains(text, 'noon')", 60)
     )
-    again = Rejudger(now).judge(entry, asked)
+    again = Rejudger(now, NoModels()).judge(entry, asked)
     assert again is not None
     assert list(again.unjudged) == ["NOON"]
     assert again.verdict.score == 50
@@ -314,7 +315,7 @@ async def test_a_rule_that_needs_the_text_is_not_judged_where_it_asked_another(
 async def test_what_does_not_need_the_text_after_all_is_judged(tmp_path: Path) -> None:
     _, entry = await journaled(policy(tmp_path / "then"))
     now = policy(tmp_path / "now", rule("FEW", "links > 5 and contains(text, 'noon')", 60))
-    again = Rejudger(now).judge(entry, None)
+    again = Rejudger(now, NoModels()).judge(entry, None)
     assert again is not None
     assert not again.unjudged
     assert again.verdict.rules == ()
@@ -328,7 +329,7 @@ async def test_a_rule_that_hangs_on_one_that_is_not_judged_is_not_either(tmp_pat
         rule("ALONE", "not fired(NOON)", 300),
         rule("AFTER", "fired(ALONE) and links > 1", 300),
     )
-    again = Rejudger(now).judge(entry, None)
+    again = Rejudger(now, NoModels()).judge(entry, None)
     assert again is not None
     assert set(again.unjudged) == {"NOON", "ALONE", "AFTER"}
     assert again.verdict.score == 0
@@ -361,14 +362,16 @@ async def test_scripts_are_run_again_but_for_what_asks_for_the_text(tmp_path: Pa
     then = policy(tmp_path / "then", found)
     result, entry = await journaled(then)
     assert result.verdict.score == 101
-    again = Rejudger(then).judge(entry, rule_fingerprints(then))
+    again = Rejudger(then, NoModels()).judge(entry, rule_fingerprints(then))
     assert again is not None
     assert (again.verdict, again.unjudged) == (result.verdict, {})
     (tmp_path / "now").mkdir()
     (tmp_path / "now/2.lua").write_text(
         SCRIPT.replace("70", "80").replace("links > 1", "links > 7")
     )
-    again = Rejudger(policy(tmp_path / "now", found)).judge(entry, rule_fingerprints(then))
+    again = Rejudger(policy(tmp_path / "now", found), NoModels()).judge(
+        entry, rule_fingerprints(then)
+    )
     assert again is not None
     assert list(again.unjudged) == ["LUA_NOON"]
     assert [finding.name for finding in again.verdict.findings] == ["odd-headers", "lua-noon"]
@@ -382,7 +385,7 @@ async def test_a_script_that_needs_the_text_is_not_switched_off_by_its_failures(
     (tmp_path / "2.lua").write_text(SCRIPT)
     then = policy(tmp_path)
     _, entry = await journaled(then)
-    judge = Rejudger(then)
+    judge = Rejudger(then, NoModels())
     for _ in range(30):
         again = judge.judge(entry, None)
         assert again is not None
@@ -404,7 +407,7 @@ async def test_the_cap_of_a_group_holds_for_rules_of_scripts_the_second_time_too
     by = policy(tmp_path, '[[group]]\nname = "G"\ncap = 50\n')
     result, entry = await journaled(by)
     assert (result.verdict.action, result.verdict.score) == (Action.ACCEPT, 50)
-    again = Rejudger(by).judge(entry, rule_fingerprints(by), stage=Stage.RECHECK)
+    again = Rejudger(by, NoModels()).judge(entry, rule_fingerprints(by), stage=Stage.RECHECK)
     assert again is not None
     assert again.verdict == result.verdict
 
@@ -419,7 +422,7 @@ async def test_scripts_of_the_recheck_run_there_and_nowhere_before(tmp_path: Pat
     by = policy(tmp_path, rule("LATE", "links > 1", 30, stage="recheck"))
     result, entry = await journaled(by)
     assert result.verdict.rules == ()
-    judge = Rejudger(by)
+    judge = Rejudger(by, NoModels())
     at_delivery, later = judge.judge(entry, None), judge.judge(entry, None, stage=Stage.RECHECK)
     assert at_delivery is not None
     assert later is not None
@@ -470,7 +473,7 @@ async def test_dns_lists_are_weighed_by_what_they_answered_then(
         policy(tmp_path / "then", both, dns_list('{"127.0.0.2" = 40}')),
         SenderEvidence(listings=LISTED),
     )
-    again = Rejudger(policy(tmp_path / "now", both, there)).judge(entry, None)
+    again = Rejudger(policy(tmp_path / "now", both, there), NoModels()).judge(entry, None)
     assert again is not None
     assert again.verdict.score == score
 
@@ -511,7 +514,7 @@ async def test_local_lists_decide_as_they_would_have(
         f'["{entry}"]\n'
     )
     now = policy(tmp_path / "now", bad, friends)
-    again = Rejudger(now).judge(there, None)
+    again = Rejudger(now, NoModels()).judge(there, None)
     assert again is not None
     assert again.verdict.action is action
     result, _ = await journaled(now, SenderEvidence(identity=identity))
@@ -524,12 +527,12 @@ async def test_groups_shadow_rules_and_lines_are_those_of_the_other_policy(tmp_p
     assert entry.verdict is Action.SPAM
     grouped = [f'{one}group = "G"\n' for one in pieces]
     group = '[[group]]\nname = "G"\ncap = 70\n'
-    again = Rejudger(policy(tmp_path / "1", *grouped, group)).judge(entry, None)
+    again = Rejudger(policy(tmp_path / "1", *grouped, group), NoModels()).judge(entry, None)
     assert again is not None
     assert (again.verdict.action, again.verdict.score) == (Action.ACCEPT, 70)
-    shadow = Rejudger(policy(tmp_path / "2", pieces[0], f'{pieces[1]}mode = "shadow"\n')).judge(
-        entry, None
-    )
+    shadow = Rejudger(
+        policy(tmp_path / "2", pieces[0], f'{pieces[1]}mode = "shadow"\n'), NoModels()
+    ).judge(entry, None)
     assert shadow is not None
     assert (shadow.verdict.action, shadow.verdict.score) == (Action.ACCEPT, 60)
     assert shadow.verdict.would is not None
@@ -542,7 +545,7 @@ def test_an_entry_without_evidence_says_why_it_is_not_judged() -> None:
         (make_entry(kept=None), "older"),
         (make_entry(kept=VerdictEvidence(), facts={"links": 3}), "too large"),
     ):
-        assert Rejudger(SHIPPED).judge(entry, None) is None
+        assert Rejudger(SHIPPED, NoModels()).judge(entry, None) is None
         assert facts_then(entry) is None
         assert why in why_not(entry)
 
@@ -565,7 +568,7 @@ def test_values_of_another_type_are_as_if_they_were_not_kept(junk: dict[str, obj
         if name not in ("known", "text")
     }
     entry = stored(make_entry(facts=plain | junk, kept=VerdictEvidence()))
-    again = Rejudger(SHIPPED).judge(entry, None)
+    again = Rejudger(SHIPPED, NoModels()).judge(entry, None)
     assert (again is None) == bool(why_not(entry))
 
 

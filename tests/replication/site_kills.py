@@ -16,7 +16,6 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable
 from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import IO
@@ -32,6 +31,7 @@ from tests.peers.postgresql_pair import PostgresqlPair
 from tests.replication.cut_line import CutLine
 from tests.replication.machines import dump, site_of
 from tests.replication.site_machine import first_number
+from tests.waiting import wait_so
 
 ROOT = Path(__file__).resolve().parents[2]
 TAKEN_OVER_S = 10.0
@@ -173,10 +173,10 @@ class KilledSite:
         """
         for machine in self.machines:
             self.start(machine, EVENTS * (len(faults) + 1))
-        _wait("a machine believes", lambda: bool(self._believed(self.machines[0])))
+        wait_so("a machine believes", lambda: bool(self._believed(self.machines[0])), HEALED_S)
         for fault in faults:
             self.suffer(fault)
-        _wait("each event is believed everywhere", self._settled)
+        wait_so("each event is believed everywhere", self._settled, HEALED_S)
         for machine in self.machines:
             machine.close()
         for machine in self.machines:  # what one wrote just before it was ended, the other may lack
@@ -223,13 +223,6 @@ class KilledSite:
         with closing(sqlite3.connect(machine.state / state_files.EVENTS)) as db:
             (events,) = db.execute("SELECT count(*) FROM event").fetchone()
         assert labels <= events, "an event is believed twice"
-
-
-def _wait(what: str, happens: Callable[[], bool]) -> None:
-    until = time.monotonic() + HEALED_S
-    while not happens():
-        assert time.monotonic() < until, f"not within {HEALED_S:g} s: {what}"
-        time.sleep(0.1)
 
 
 def main() -> None:

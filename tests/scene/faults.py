@@ -41,6 +41,7 @@ from tests.peers.redis import wait_for
 from tests.scene.scene_host import SceneHost
 from tests.scene.scene_load import SceneLoad, SentMail
 from tests.scene.scene_site import SceneSite
+from tests.waiting import wait_so
 
 USERS: Final = [f"reader{number}" for number in range(40)]
 DEADLINE_S: Final = 30.0  # of a message, other hosts included: half of what Postfix waits for
@@ -185,11 +186,12 @@ class SceneFaults:
         assert not late, late
         assert load.longest_s() < DEADLINE_S
         for host in self._site.hosts:
-            _wait(
+            wait_so(
                 f"{host.name} has all events, decided",
                 lambda host=host: events <= self._decided(host),  # type: ignore[misc]
+                HEALED_S,
             )
-        _wait("all messages are counted", lambda: not self._miscounted(sent, low=True))
+        wait_so("all messages are counted", lambda: not self._miscounted(sent, low=True), HEALED_S)
         wrong = self._miscounted(sent, low=False)
         assert not wrong, wrong
 
@@ -233,13 +235,6 @@ class SceneFaults:
             finally:
                 counters.close()
         return [row[Window.DAY][Metric.SEEN] for row in rows]
-
-
-def _wait(what: str, happens: Callable[[], bool]) -> None:
-    until = time.monotonic() + HEALED_S
-    while not happens():
-        assert time.monotonic() < until, f"not within {HEALED_S:g} s: {what}"
-        time.sleep(0.2)
 
 
 def main() -> None:

@@ -11,6 +11,7 @@ import pytest
 
 from oborona.doors.reply import ReplyAction
 from oborona.message.shingles import Hasher, ShingleType
+from oborona.policy.models.ports import NoModels
 from oborona.policy.personal_list_match import PERSONAL, Persons
 from oborona.recheck.rejudgement import Rejudger
 from oborona.reputation.personal import (
@@ -99,7 +100,9 @@ async def test_a_denial_is_told_journaled_and_counted_as_what_the_site_says(tmp_
 async def test_replay_keeps_what_a_readers_list_has_decided(tmp_path: Path) -> None:
     table, _wrote = seated(tmp_path, People(deny()))
     await table.message()
-    again = Rejudger(table.session._services.policy.current).judge(table.journal[0], None)
+    again = Rejudger(table.session._services.policy.current, NoModels()).judge(
+        table.journal[0], None
+    )
     assert again is not None
     assert (again.verdict.action, again.verdict.decided_by) == (Action.SPAM, PERSONAL)
     assert again.mildest is again.severest is Action.SPAM

@@ -24,7 +24,7 @@ from oborona.policy.expression.template import printable
 from oborona.policy.facts import Facts
 from oborona.policy.load import Policy
 from oborona.policy.local_list_match import NOT_COUNTED
-from oborona.policy.models.ports import FinalModel, NoModels
+from oborona.policy.models.ports import FinalModel
 from oborona.policy.personal_list_match import PERSONAL
 from oborona.policy.verdict import VerdictGrounds, judge
 from oborona.recheck.evaluator import EntryEvaluator, RuleIndex
@@ -53,12 +53,12 @@ class Rejudger:
 
     Args:
         policy: to judge by.
-        final: the final model in force.
+        final: the final model in force: without it what it added stands there as gone.
     """
 
-    def __init__(self, policy: Policy, final: FinalModel | None = None) -> None:
+    def __init__(self, policy: Policy, final: FinalModel) -> None:
         self._policy = policy
-        self._final = final or NoModels()
+        self._final = final
         self._index = RuleIndex(policy)
         self.asks = self._index.asks
 

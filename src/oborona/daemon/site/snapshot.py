@@ -45,17 +45,9 @@ def take_snapshot(log: ReplicationLog, path: Path) -> ReplicaSnapshot:
         StoreError: it can't be read, is no replica, or the log can't be reached.
     """
     with _fresh_file(path.parent) as copy:
-        try:
-            with (
-                closing(connect(path, write=True, absent="there is none")) as db,
-                closing(sqlite3.connect(copy)) as target,
-            ):
-                db.backup(target)
-                target.execute("PRAGMA journal_mode = DELETE")
-                number = position_of(target).number
-                (version,) = target.execute("PRAGMA user_version").fetchone()
-        except ERRORS as error:
-            raise explained_error(error, path) from error
+        with copied(path, copy) as target:
+            number = position_of(target).number
+            (version,) = target.execute("PRAGMA user_version").fetchone()
         with copy.open("rb") as file:
             digest = hashlib.file_digest(file, "sha256").digest()
         made = ReplicaSnapshot(path.name, number, version, copy.stat().st_size, digest)
@@ -64,6 +56,25 @@ def take_snapshot(log: ReplicationLog, path: Path) -> ReplicaSnapshot:
         if last is None or last._replace(digest=bytes(last.digest)) != made:
             _write(log, made, copy)
     return made
+
+
+@contextmanager
+def copied(path: Path, copy: Path) -> Iterator[sqlite3.Connection]:
+    """Copy a store beside those who write to it, into one file; yield a connection to the copy.
+
+    Raises:
+        StoreError: it can't be read.
+    """
+    try:
+        with (
+            closing(connect(path, write=True, absent="there is none")) as db,
+            closing(sqlite3.connect(copy)) as target,
+        ):
+            db.backup(target)
+            target.execute("PRAGMA journal_mode = DELETE")
+            yield target
+    except ERRORS as error:
+        raise explained_error(error, path) from error
 
 
 def _write(log: ReplicationLog, made: ReplicaSnapshot, copy: Path) -> None:

@@ -6,7 +6,6 @@ first, at the change at which it is, so that mail and other changes go on meanwh
 
 from __future__ import annotations
 
-import os
 import sqlite3
 import tempfile
 from collections.abc import Iterator
@@ -18,25 +17,16 @@ from typing import Final
 import msgspec
 
 from oborona.daemon.site.common_kinds import COMMON_KINDS
-from oborona.daemon.site.snapshot import fetched, last_snapshot
+from oborona.daemon.site.snapshot import copied, fetched, last_snapshot
 from oborona.errors import StoreError
 from oborona.replication.link import ReplicationLink
 from oborona.replication.log import ReplicationLog
 from oborona.replication.recorded_connection import RecordedConnection
-from oborona.replication.replica import (
-    ReplicaDivergedError,
-    ReplicaPosition,
-    StoreReplica,
-    place,
-    position_of,
-)
-from oborona.sqlite_file import ERRORS, SqliteFileKind, connect, explained_error
+from oborona.replication.replica import ReplicaDivergedError, StoreReplica, position_of
+from oborona.sqlite_file import connect
 
-OWN_TABLES: Final = (
-    "replica",
-    "replica_mark",
-    "begun",
-)  # of the machine, in a store that is common
+# of the machine, in a store that is common
+OWN_TABLES: Final = ("replica", "replica_mark", "begun")
 _SHOWN: Final = 80  # characters of a row
 
 
@@ -76,17 +66,23 @@ def check_store(log: ReplicationLog, state: Path, name: str, link: ReplicationLi
         here, there = Path(folder) / "here" / name, Path(folder) / "there" / name
         for copy in (here, there):
             copy.parent.mkdir()
-        _copy(path, here)
-        number = _make(log, there, link, kind)
+        with copied(path, here):
+            pass
+        _fetch(log, there)
+        new = not there.exists()
         with _opened(here) as mine, _opened(there) as theirs:
             position = position_of(mine)
             if position.site != link.site:
                 return CheckedStore(name, 0, 0, "it is of another site, or of none")
-            number = max(number, position.number)
+            one, other = (
+                StoreReplica(copy, link, len(kind.format.migrations), _no_migration)
+                for copy in (here, there)
+            )
+            other.claim(theirs, kind.format.application_id, new=new)
+            number = max(position_of(theirs).number, position.number)
             try:
-                for copy, db in ((here, mine), (there, theirs)):
-                    replica = StoreReplica(copy, link, len(kind.format.migrations), _no_migration)
-                    replica.follow_to(db, log, number)
+                one.follow_to(mine, log, number)
+                other.follow_to(theirs, log, number)
             except ReplicaDivergedError as error:
                 return CheckedStore(name, number, 0, str(error).replace(str(here), name))
             rows, difference = compare(mine, theirs)
@@ -144,36 +140,12 @@ def _shown(row: tuple[object, ...] | None) -> str:
     return f"{text[:_SHOWN]}…" if len(text) > _SHOWN else text
 
 
-def _copy(path: Path, copy: Path) -> None:
-    try:
-        with (
-            closing(connect(path, write=True, absent="there is none")) as db,
-            closing(sqlite3.connect(copy)) as target,
-        ):
-            db.backup(target)
-            target.execute("PRAGMA journal_mode = DELETE")
-    except ERRORS as error:
-        raise explained_error(error, path) from error
-
-
-def _make(log: ReplicationLog, copy: Path, link: ReplicationLink, kind: SqliteFileKind) -> int:
-    """Make a file of the log's last snapshot; return the number of its last change."""
+def _fetch(log: ReplicationLog, copy: Path) -> None:
+    """Make a file of the log's last snapshot, where it has one."""
     snapshot = last_snapshot(log, copy.name)
     if snapshot is not None:
         with fetched(log, snapshot, copy.parent) as whole:
             whole.replace(copy)
-    number = 0 if snapshot is None else snapshot.number
-    try:
-        with closing(sqlite3.connect(copy)) as db:
-            db.execute("BEGIN IMMEDIATE")
-            place(db, ReplicaPosition(link.site, number))
-            if snapshot is None:
-                db.execute(f"PRAGMA application_id = {kind.format.application_id}")
-            db.execute("COMMIT")
-    except ERRORS as error:
-        raise explained_error(error, copy) from error
-    os.chmod(copy, kind.mode)  # noqa: PTH101 - as of who begins it
-    return number
 
 
 @contextmanager

@@ -19,6 +19,7 @@ from oborona.policy.expression.loads import RuleLoads
 from oborona.policy.fact_table import SCHEMA
 from oborona.policy.facts import Facts
 from oborona.policy.load import Policy
+from oborona.policy.models.ports import NoModels
 from oborona.policy.rules import Rule
 from oborona.recheck.facts_at_delivery import NotKept, UnkeptFact, facts_then
 from oborona.recheck.rejudgement import Rejudger
@@ -62,7 +63,7 @@ def facts_of_test(policy: Policy, rule: Rule, entry: JournalEntry) -> dict[str, 
         CallError: the journal does not keep what the rule asks for.
     """
     facts = facts_then(entry)
-    rejudged = Rejudger(policy).judge(entry, None, facts)
+    rejudged = Rejudger(policy, NoModels()).judge(entry, None, facts)
     if facts is None or rejudged is None:
         raise CallError("the journal does not keep the facts of that message")
     needed = rule_dependencies(policy).get(rule.name, frozenset())
