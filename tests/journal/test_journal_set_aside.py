@@ -41,7 +41,9 @@ def spoil(path: Path) -> None:
     The schema stays.
     """
     with closing(sqlite3.connect(path)) as db:
-        db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        # Who reads in this moment holds it up, and a writer would go on in pages that it remembers.
+        while db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]:
+            time.sleep(0.01)
         (size,) = db.execute("PRAGMA page_size").fetchone()
         roots = [
             root for (root,) in db.execute("SELECT rootpage FROM sqlite_schema WHERE rootpage > 0")
@@ -109,7 +111,7 @@ async def test_one_that_rots_is_set_aside_and_what_waits_goes_into_the_new_one(
     schema.prepare(path)
     async with await JournalWriter.open(path, batch_s=0.01) as worker, keeping(path):
         await fill(worker, 300)
-        spoil(path)
+        await asyncio.to_thread(spoil, path)
         entry = make_entry()
         worker.append(entry)
         aside = await until_set_aside(path)
@@ -132,7 +134,7 @@ async def test_damage_that_a_reader_meets_is_looked_at_by_the_keeper(tmp_path: P
     path = tmp_path / "journal.db"
     async with filled(path, 300):
         pass
-    spoil(path)
+    await asyncio.to_thread(spoil, path)
     async with await JournalReader.open(path) as reader:
         with pytest.raises(StoreError, match="damaged"):
             await reader.recent(100)
@@ -178,7 +180,7 @@ async def test_two_writers_leave_one_that_is_set_aside_and_neither_harms_the_new
     path = tmp_path / "journal.db"
     async with filled(path, 300) as first, await JournalWriter.open(path, batch_s=0.01) as second:
         await fill(second, 300)
-        spoil(path)
+        await asyncio.to_thread(spoil, path)
         schema.mark_suspect(path, "damaged")
         assert await asyncio.to_thread(schema.prepare, path) is not None
         await fill(first, 3)
@@ -198,7 +200,7 @@ async def test_the_index_follows_the_new_one(tmp_path: Path) -> None:
     following = IndexFollower(JournalIndex(tmp_path / "index", path), retry_s=0.1)
     task = asyncio.create_task(following.run(stop))
     async with filled(path, 20) as worker:
-        spoil(path)
+        await asyncio.to_thread(spoil, path)
         schema.mark_suspect(path, "damaged")
         assert await asyncio.to_thread(schema.prepare, path) is not None
         entry = make_entry()
@@ -288,7 +290,7 @@ async def test_who_is_started_while_it_is_damaged_begins_a_new_one(
     """
     path = tmp_path / "journal.db"
     async with filled(path, 300) as worker:
-        spoil(path)
+        await asyncio.to_thread(spoil, path)
         async with await JournalWriter.open(path, batch_s=0.01) as another:
             await fill(another, 3)
         await fill(worker, 2)

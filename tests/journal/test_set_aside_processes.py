@@ -124,7 +124,7 @@ async def test_what_a_killed_one_left_waits_until_the_damaged_one_is_set_aside(
     async with await JournalWriter.open(path, batch_s=0.01) as worker:
         await fill(worker, 300)
         process = await asyncio.to_thread(acknowledging, path)
-        spoil(path)
+        await asyncio.to_thread(spoil, path)
         said = await asyncio.to_thread(killed, process)
         await until(lambda: "what a dead process has left waits" in caplog.text)
         assert schema.suspicion(path)

@@ -135,6 +135,7 @@ def test_a_refused_client_is_counted_and_logged_once_however_many_lists_and_reci
         )
     assert [reply[:3] for reply in replies] == ["250"] + ["554"] * 5
     assert len(set(re.findall(r"reference (\w+)", " ".join(replies)))) == 1
+    wait(lambda: "msg=verdict" in oborona.log())
     assert oborona.log().count("msg=verdict") == 1
 
 
