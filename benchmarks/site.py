@@ -36,7 +36,7 @@ from tests.replication.machines import following, new_state, site_of
 
 WRITERS = 4
 DOORS = 500  # events that are handed in at once
-RAW = os.urandom(2_200) + b"a b c " * 300  # 2.3 kB when it is packed, as mail is
+FRESH, AGAIN = 2_200, b"a b c " * 300  # octets of a raw copy: 2.3 kB when it is packed, as mail is
 HOLDER = """
 import sys, time
 from pathlib import Path
@@ -132,12 +132,13 @@ def _be_machine(state: Path, number: int) -> None:
     with following(state):
         print("ready", flush=True)
         sys.stdin.readline()
-        asyncio.run(_hear(state, number))
+        asyncio.run(hear(state, number))
         print("done", flush=True)
         sys.stdin.read()
 
 
-async def _hear(state: Path, number: int) -> None:
+async def hear(state: Path, number: int) -> None:
+    """Have a machine hear so many reports."""
     doors = asyncio.Semaphore(DOORS)
 
     async def one(taking: EventWriter, place: int) -> None:
@@ -149,7 +150,7 @@ async def _hear(state: Path, number: int) -> None:
                     time=time.time(),
                     person=f"p{place % 1000}@example.test",
                     ident=place,
-                    raw=RAW,
+                    raw=os.urandom(FRESH) + AGAIN,
                     mailbox="Junk",
                     key=os.urandom(16),
                 )

@@ -26,6 +26,7 @@ from click.testing import CliRunner, Result
 from oborona import state_files
 from oborona.cli import main as cli_main
 from oborona.cli.context import CliContext
+from oborona.daemon.site import move_share
 from oborona.daemon.site.departure import leave_site
 from oborona.desk.doctor.machines import machines as examine_machines
 from oborona.ident import from_text
@@ -350,6 +351,30 @@ def test_what_another_does_not_find_its_machine_makes_when_it_is_back(
         site.first.start()
         wait(lambda: site.folders() == ["Junk"] * COPIES)
         wait(lambda: site.first.states() == [MoveState.DONE] * COPIES)
+
+
+@pytest.mark.parametrize("takes", [False, True])
+def test_moves_that_nobody_makes_are_counted_until_their_machine_is_back(
+    site: MovingSite, monkeypatch: pytest.MonkeyPatch, *, takes: bool
+) -> None:
+    monkeypatch.setattr(move_share, "LOOK_S", 0.0)
+    site.decide(site.first)
+    site.first.start("told")
+    site.first.died()
+    follow_once(site.second.state)
+    with MoveStore(site.second.state / state_files.MOVES) as moves:
+        share = move_share.open_move_share(site.second.state, moves, takes=takes)
+        assert share is not None
+        with closing(share):
+            share.follow(paused=True)
+            assert move_share.SHARED.value("nobody") == 0, "it was heard of"
+            site.postgresql.rows(
+                "UPDATE oborona.machine SET seen = now() - interval '1 hour' WHERE name = 'mx1'"
+            )
+            share.follow(paused=True)
+            assert move_share.SHARED.value("nobody") == COPIES
+            share.follow(paused=False)
+            assert move_share.SHARED.value("nobody") == (0 if takes else COPIES)
 
 
 def test_while_the_log_is_away_what_nobody_knows_is_moved_and_what_others_know_waits(

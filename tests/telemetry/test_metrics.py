@@ -167,7 +167,7 @@ def count_recheck() -> None:
     mover.MADE.inc("moved", by=2)
     mover.MADE.inc("seen")
     move_share.TAKEN.inc(by=3)
-    move_share.SHARED.set_function(lambda: {("here",): 2, ("elsewhere",): 1})
+    move_share.SHARED.set_function(lambda: {("here",): 2, ("elsewhere",): 1, ("nobody",): 0})
     recheck_loop.WAITING.set(1)
     recheck_loop.PAUSED.set(1)
     alarm.ALERTS.inc("webhook", "sent", by=2)
@@ -592,6 +592,7 @@ def test_the_page_has_every_metric_under_the_name_that_prometheus_sees() -> None
 
 SELECTOR = re.compile(r"\b(oborona_\w+)(?:\{([^}]*)\})?")
 VALUES = {
+    "where": {"here", "elsewhere", "nobody"},
     "stage": {stage.value for stage in Stage},
     "action": {action.value for action in Action},
     "event": set(ResolverStats.__struct_fields__),

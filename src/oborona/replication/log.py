@@ -396,7 +396,13 @@ class ReplicationLog:
     def wait(self, seconds: float) -> None:
         """Return when a change is told of, or after some seconds."""
         with self.connected() as db:
-            for _ in db.notifies(timeout=seconds, stop_after=1):
+            if any(True for _ in db.notifies(timeout=0)):
+                return
+            # psycopg would look ten times a second whether it was interrupted
+            told = select.poll()
+            told.register(db.fileno(), select.POLLIN)
+            told.poll(seconds * 1000)
+            for _ in db.notifies(timeout=0):
                 pass
 
     def report(self, mark: str, version: str, stores: Mapping[str, tuple[int, str]]) -> None:
@@ -420,13 +426,18 @@ class ReplicationLog:
                     f"the site knows this machine ({self.machine}) no more: `oborona site join` "
                     "joins it again"
                 )
-            for name, (number, trouble) in stores.items():
-                db.execute(
-                    "INSERT INTO position (machine, store, number, trouble) VALUES (%s, %s, %s, %s)"
-                    " ON CONFLICT (machine, store) DO UPDATE"
-                    " SET number = excluded.number, trouble = excluded.trouble",
-                    (self.machine, name, number, trouble),
-                )
+            db.execute(
+                "INSERT INTO position (machine, store, number, trouble)"
+                " SELECT %s, * FROM unnest(%s::text[], %s::bigint[], %s::text[])"
+                " ON CONFLICT (machine, store) DO UPDATE"
+                " SET number = excluded.number, trouble = excluded.trouble",
+                (
+                    self.machine,
+                    list(stores),
+                    [number for number, _ in stores.values()],
+                    [trouble for _, trouble in stores.values()],
+                ),
+            )
 
     def machines(self) -> list[LoggedMachine]:
         """Return the machines that follow, by name, each with its stores."""

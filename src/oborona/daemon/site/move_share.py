@@ -50,7 +50,8 @@ TAKEN: Final = Counter(
 SHARED: Final = Gauge(
     "oborona_recheck_moves_shared",
     "Moves that are not made yet and that the other machines of the site know; elsewhere: another "
-    "machine has taken them over from this one. Of several machines alone.",
+    "machine has taken them over from this one; nobody: of a silent machine, and none that looked "
+    "has their copy. Of several machines alone.",
     ("where",),
 )
 
@@ -100,6 +101,7 @@ class SiteMoveShare:
         )
         SHARED.set_function(self._counted)
         self._figures = 0, 0
+        self._of_nobody = 0
 
     def close(self) -> None:
         """Let the file go."""
@@ -151,8 +153,7 @@ class SiteMoveShare:
         self._asked(self._release)
         if paused:
             self._asked(self._withdraw)
-        elif self._takes:
-            self._asked(self._take)
+        self._asked(lambda: self._look_for_silent(takes=self._takes and not paused))
         self._figures = self._book.counted()
 
     def _asked(self, action: Callable[[], object]) -> bool:
@@ -309,19 +310,21 @@ class SiteMoveShare:
             self._opened().drop(shared.key for shared in waiting)
             self._book.forget(shared.id for shared in waiting)
 
-    def _take(self) -> None:
-        """Take the moves of machines that nobody hears of any more."""
+    def _look_for_silent(self, *, takes: bool) -> None:
+        """Take the moves of machines that nobody hears of any more, and count what stays theirs."""
         if _now() < self._look or not self._path.exists():
             return
         self._look = _now() + LOOK_S
-        store, mine = self._opened(), self._link.mark
-        holders = store.waiting(mine).keys() - {mine}
-        if holders:
+        store, silent = self._opened(), set[str]()
+        if holders := store.waiting().keys() - {self._link.mark}:
             with pooled_log(self._link) as site_log:
                 silent = holders - self._heard_of(site_log).keys()
-            if silent:
-                self._take_from(store, silent)
-        self._adopt(store)
+        if takes and (reached := silent & store.waiting(self._link.mark).keys()):
+            self._take_from(store, reached)
+        left = store.waiting() if silent else {}
+        self._of_nobody = sum(left.get(holder, 0) for holder in silent)
+        if takes:
+            self._adopt(store)
         if _now() >= self._purge:
             self._purge = _now() + PURGE_S
             if store.stale(before := self._clock() - KEPT_S):
@@ -350,7 +353,7 @@ class SiteMoveShare:
 
     def _counted(self) -> dict[tuple[str], float]:
         here, elsewhere = self._figures
-        return {("here",): here, ("elsewhere",): elsewhere}
+        return {("here",): here, ("elsewhere",): elsewhere, ("nobody",): self._of_nobody}
 
 
 def open_move_share(
