@@ -70,7 +70,7 @@ def main() -> None:
     """Do the walk; end with a traceback where something is not as it should be."""
     missing = [
         name
-        for name in ("podman", "podman-compose", "runc", "debootstrap")
+        for name in ("podman", "podman-compose", "runc", "debootstrap", "iptables")
         if not shutil.which(name)
     ]
     if missing or os.geteuid() != 0:
@@ -106,7 +106,7 @@ def _build() -> None:
     ):
         options = [
             *("--format=docker", "--isolation=chroot", "--pull=false", f"--build-arg=BASE={BASE}"),
-            *(f"--ignorefile={FOLDER / 'Dockerfile.dockerignore'}",),
+            *([f"--ignorefile={FOLDER / 'Dockerfile.dockerignore'}"] if context == ROOT else []),
             *shlex.split(os.environ.get("BUILD_OPTIONS", "")),
         ]
         told(["podman", "build", *options, "--tag", f"localhost/{name}", "--file", file, context])
