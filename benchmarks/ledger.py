@@ -97,13 +97,18 @@ def _filter_cpu(server: Server) -> dict[str, float]:
     return used
 
 
+def idle_cpu(server: Server) -> float:
+    """Return the CPU of a daemon that nobody asks: ms a second."""
+    began = sum(cpu_of(server.pids["oborona"]).values())
+    time.sleep(IDLE_S)
+    return (sum(cpu_of(server.pids["oborona"]).values()) - began) / IDLE_S
+
+
 def row(server: Server, peer: Server, rounds: int, count: int, folder: Path) -> list[str]:
     """Return the cells of a line that are measured."""
     paths = sample()
     time.sleep(SETTLE_S)
-    began = cpu_of(server.pids["oborona"])
-    time.sleep(IDLE_S)
-    spent = sum(cpu_of(server.pids["oborona"]).values()) - sum(began.values())
+    idle = idle_cpu(server)
     for one in (server, peer):
         loaded(one, paths[-WARM_UP:], 8, folder)
     cells, parts = [], []
@@ -123,7 +128,7 @@ def row(server: Server, peer: Server, rounds: int, count: int, folder: Path) -> 
         heaviest = sorted(middle.items(), key=lambda part: -part[1])
         parts.append(", ".join(f"{name} {ms:.2f}" for name, ms in heaviest if ms >= 0.02))
     pss = usage([server.pids["oborona"]])["pss"] / 1e6  # type: ignore[no-untyped-call]
-    return [*cells, "; ".join(parts), f"{pss:.0f}", f"{spent / IDLE_S:.0f}"]
+    return [*cells, "; ".join(parts), f"{pss:.0f}", f"{idle:.0f}"]
 
 
 def site_report(alone: Server, site: Server, rounds: int, count: int, folder: Path) -> str:
@@ -136,6 +141,8 @@ def site_report(alone: Server, site: Server, rounds: int, count: int, folder: Pa
     for one in (alone, site):
         loaded(one, paths[-WARM_UP:], 8, folder)
     lines = [f"load of the machine: {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores"]
+    apart = [idle_cpu(one) for one in (site, alone)]
+    lines.append(f"idle: {apart[0]:.1f} / {apart[1]:.1f} ms of CPU a second")
     for connections in CONNECTIONS:
         pairs: list[tuple[float, float]] = []
         beside: dict[str, list[float]] = {"mx2": [], "postgresql": []}

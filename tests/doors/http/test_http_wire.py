@@ -77,6 +77,7 @@ async def test_a_request_that_the_end_of_the_connection_cuts_is_none(door: Sitti
     # the last of them may be let in after the one before has gone
     await until(lambda: door.server.sessions == 0 and door.server._room.held == 0)
     assert door.asked == []
+    assert door.server._room.held == 0
 
 
 async def test_who_asks_whether_to_go_on_is_told_so(door: Sittings) -> None:
