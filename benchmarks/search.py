@@ -2,19 +2,22 @@
 
     python benchmarks/search.py                    a million messages of a day, some minutes, 1 GB
     python benchmarks/search.py --copies 10        ten such days, of one that is drawn; 10 GB
+    python benchmarks/search.py --state FOLDER     of a state folder that `benchmarks/console.py`
+                                                   has filled: searches alone, with its files
 
 Fills a made-up journal (`benchmarks/search_journal.py`), has its search files made, and asks for
 the first page of 20.  Prints JSON lines: CPU microseconds and octets a message of the files, made
 at once, and in steps of five seconds of mail as the keeper makes them; then for each kind of
 question, of 20 drawn from messages, the median and the 95th of a hundred in milliseconds of CPU and
 of wall, with the files and by reading all; how many were found, and how many searches came to no
-end within two seconds.
+end within two seconds.  Search files stay open from one search to the next, as in the desk.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import os
 import random
 import shutil
 import sqlite3
@@ -29,11 +32,13 @@ from typing import Any, Final
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from benchmarks.search_journal import SearchedMail, fill
+from benchmarks.searched_days import copy_day
 from oborona import ident, state_files
-from oborona.journal import rows
+from oborona.desk.followed_site import KEPT_DAYS
 from oborona.journal.query import parse_query
 from oborona.journal.search import JournalSearch
-from oborona.journal.words.day_file import day_of, day_path, first_of
+from oborona.journal.words.day_files import DayFiles
+from oborona.journal.words.days import day_of
 from oborona.journal.words.writer import SearchWriter
 
 START: Final = 1_795_132_800.0  # a midnight, UTC
@@ -74,6 +79,10 @@ def questions(row: dict[str, Any]) -> dict[str, str]:
 
 def main(asked: argparse.Namespace) -> None:
     """Fill, follow and ask."""
+    print_line(load=os.getloadavg(), cores=os.cpu_count())
+    if asked.state:
+        ask(asked.state / state_files.JOURNAL, None)
+        return
     with tempfile.TemporaryDirectory(dir=asked.folder) as name:
         path = Path(name) / state_files.JOURNAL
         fill(path, SearchedMail(), START, asked.days * DAY_S, asked.rows)
@@ -94,7 +103,7 @@ def main(asked: argparse.Namespace) -> None:
             octets=round(octets / asked.rows),
         )
         for number in range(1, asked.copies):
-            copy_day(path, folder, number)
+            copy_day(path, folder, day_of(ident.first_id_at(START)), number)
         ask(path, folder)
 
 
@@ -122,26 +131,13 @@ def follow(folder: Path, path: Path, asked: argparse.Namespace, rate: float) -> 
     }
 
 
-def copy_day(path: Path, folder: Path, number: int) -> None:
-    """Have the messages of the first day come on a later one, too, with ids of their own."""
-    first = day_of(ident.first_id_at(START))
-    shift, end = first_of(first + number) - first_of(first), first_of(first + 1)
-    columns = rows.VERDICT_COLUMNS.partition(", ")[2]
-    with closing(sqlite3.connect(path)) as db, db:
-        db.execute(
-            f"INSERT INTO verdict (id, {columns}) SELECT id + ?, {columns} FROM verdict "  # noqa: S608 - names of ours
-            "WHERE id < ?",
-            (shift, end),
-        )
-        db.execute("UPDATE tally SET rows = (SELECT count(*) FROM verdict)")
-    later = day_path(folder, first + number)
-    shutil.copy(day_path(folder, first), later)
-    with closing(sqlite3.connect(later)) as db, db:
-        db.execute("UPDATE block SET last = last + ? ", (shift,))
+def ask(path: Path, folder: Path | None) -> None:
+    """Ask, and print what it costs.
 
-
-def ask(path: Path, folder: Path) -> None:
-    """Ask, and print what it costs."""
+    Args:
+        path: the journal.
+        folder: of its search files, to ask without them, too; None = with them alone.
+    """
     drawn = random.Random(2)  # noqa: S311 - for drawing alone
     with closing(sqlite3.connect(path)) as db:
         db.row_factory = sqlite3.Row
@@ -157,30 +153,30 @@ def ask(path: Path, folder: Path) -> None:
     kinds = [questions(row) for row in drawn_rows]
     for kind in kinds[0]:
         texts = list(dict.fromkeys(one[kind] for one in kinds))
-        line = dict[str, Any](question=kind)
-        for way in ("files", "scan"):
+        line: dict[str, Any] = {"question": kind, "files": cost(path, texts)}
+        if folder is not None:
             aside = folder.with_name("aside")
-            if way == "scan":
-                folder.rename(aside)
+            folder.rename(aside)
             try:
-                line[way] = cost(path, texts)
+                line["scan"] = cost(path, texts)
             finally:
-                if way == "scan":
-                    aside.rename(folder)
+                aside.rename(folder)
         print_line(**line)
 
 
 def cost(path: Path, texts: list[str]) -> dict[str, Any]:
     """Return what some questions cost."""
     walls, cpus, found, cut = list[float](), list[float](), 0, 0
-    with JournalSearch(path) as journal:
-        for text in texts:
-            wall, cpu = time.perf_counter(), time.process_time()
+    files = DayFiles(KEPT_DAYS)
+    for text in texts:
+        wall, cpu = time.perf_counter(), time.process_time()
+        with JournalSearch(path, files=files) as journal:
             query = parse_query(text, START)
             found += sum(1 for _ in journal.find(query, PAGE, within_s=WITHIN_S))
-            walls.append(time.perf_counter() - wall)
-            cpus.append(time.process_time() - cpu)
             cut += journal.reached is not None
+        walls.append(time.perf_counter() - wall)
+        cpus.append(time.process_time() - cpu)
+    files.close()
     return {
         "cpu_ms": quantiles(cpus),
         "wall_ms": quantiles(walls),
@@ -209,4 +205,5 @@ if __name__ == "__main__":
     parser.add_argument("--days", type=int, default=1)
     parser.add_argument("--copies", type=int, default=1)
     parser.add_argument("--folder", type=Path, default=None)
+    parser.add_argument("--state", type=Path, default=None)
     main(parser.parse_args())

@@ -13,10 +13,12 @@ from contextlib import closing
 from pathlib import Path
 from typing import Final
 
+import numpy as np
+
 from benchmarks.search_journal import SearchedMail, fill
 from oborona import ident, state_files
 from oborona.journal import rows
-from oborona.journal.words.day_file import day_of, day_path, first_of
+from oborona.journal.words.days import day_of, day_path, first_of
 from oborona.journal.words.writer import SearchWriter
 
 DAY_S: Final = 86_400.0
@@ -43,6 +45,7 @@ def fill_days(state: Path, messages: int, days: int, now: float) -> None:
             pass
     for number in range(1, days):
         copy_day(journal, folder, first, number)
+    go_on(folder, today)
 
 
 def copy_day(journal: Path, folder: Path, first: int, number: int) -> None:
@@ -69,4 +72,18 @@ def copy_day(journal: Path, folder: Path, first: int, number: int) -> None:
     later = day_path(folder, first + number)
     shutil.copy(kept, later)
     with closing(sqlite3.connect(later)) as db, db:
-        db.execute("UPDATE block SET last = last + ?", (shift,))
+        db.execute("UPDATE chunk SET last = last + ?", (shift,))
+        parts = db.execute("SELECT last, ids FROM part ORDER BY last DESC").fetchall()
+        db.executemany(
+            "UPDATE part SET last = ?, ids = ? WHERE last = ?",
+            [
+                (last + shift, (np.frombuffer(ids, "<u8") + np.uint64(shift)).tobytes(), last)
+                for last, ids in parts
+            ],
+        )
+
+
+def go_on(folder: Path, day: int) -> None:
+    """Have a day not be over: more of its messages may come."""
+    with closing(sqlite3.connect(day_path(folder, day))) as db, db:
+        db.execute("UPDATE state SET over = 0")

@@ -19,6 +19,7 @@ from oborona.types import Envelope
 
 if TYPE_CHECKING:
     from oborona.config import LoadedSettings
+    from oborona.journal.words.day_files import DayFiles
     from oborona.policy.folders import PolicyFolders
     from oborona.policy.load import Policy
     from oborona.secret import SiteKeys
@@ -78,6 +79,13 @@ class ConfiguredSite:
         """The state folder as the command line names it; None = it does not."""
         folder = self.source.overrides.get("paths.state")
         return Path(folder) if folder is not None else None
+
+    @property
+    def search_files(self) -> DayFiles:
+        """Who opens the search files of the journal: each search has its own."""
+        from oborona.journal.words.day_files import DayFiles
+
+        return DayFiles()
 
     def as_owner(self) -> AbstractContextManager[None]:
         """Go on within as the owner of the state folder, who has to be able to open what is made

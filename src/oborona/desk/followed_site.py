@@ -7,11 +7,12 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from pathlib import Path
-from typing import NamedTuple, TypeVar, cast
+from typing import Final, NamedTuple, TypeVar, cast
 
 from oborona import state_files
 from oborona.desk.configured_site import SiteSource
 from oborona.desk.site import Site
+from oborona.journal.words.day_files import DayFiles
 from oborona.policy.fact_table import SCHEMA
 from oborona.policy.load import Policy, load_policy
 from oborona.policy.load_cache import PolicyCache
@@ -21,6 +22,7 @@ from oborona.reputation.pins import PinTable
 from oborona.sqlite_file import PARTS, part_of
 from oborona.stores.final_model import FollowedFinalModel
 
+KEPT_DAYS: Final = 32  # search files: those of a fortnight, for two who search at once
 FileStamp = tuple[int, int, int]  # inode, octets, nanoseconds of its last change
 T = TypeVar("T")
 
@@ -42,6 +44,7 @@ class FollowedSite(Site):
         self._made_lock = threading.Lock()
         self._made: dict[str, _MadeOfStore] = {}
         self._final: FollowedFinalModel | None = None
+        self._search_files = DayFiles(KEPT_DAYS)
 
     def policy(self) -> Policy:
         """The policy of the files as they are now, checked."""
@@ -51,6 +54,11 @@ class FollowedSite(Site):
                 self._policy = load_policy(self.policy_folders, SCHEMA, self._cache)
                 self._read_state = state
             return self._policy
+
+    @property
+    def search_files(self) -> DayFiles:
+        """Who opens the search files of the journal, and keeps them open."""
+        return self._search_files
 
     def signatures(self) -> SignatureBook:
         """The signatures in force; the book of them is kept, as making it takes a quarter of a

@@ -16,6 +16,7 @@ one tells of others.
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Callable, Iterator
 from functools import lru_cache, partial
@@ -46,10 +47,13 @@ from oborona.journal.search_statements import (
     asks_of_content,
     seen_condition,
 )
+from oborona.journal.words.day_files import DayFiles
 from oborona.journal.words.reader import JournalStretch, SearchReader
 
 FIRST_ROWS: Final = 256  # read at once, where all are to be read: some milliseconds, then more
 MOST_ROWS: Final = 4096
+_WITHIN: Final = "id > ? AND id <= ? ORDER BY id DESC"
+_AMONG: Final = "id IN (SELECT value FROM json_each(?)) ORDER BY id DESC"
 _INDEXED: Final = (QueryField.QUEUE, QueryField.ID, QueryField.MESSAGE)
 
 
@@ -59,6 +63,7 @@ class JournalSearch:
     Args:
         path: the journal; its search files lie beside it.
         covers: whose mail may be seen; None = everybody's.
+        files: opens its search files; None = each search by itself.
         clock: seconds, for how long a search takes.
 
     Raises:
@@ -70,6 +75,7 @@ class JournalSearch:
         path: Path,
         *,
         covers: Covers | None = None,
+        files: DayFiles | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._path = path
@@ -79,7 +85,8 @@ class JournalSearch:
         if covers is not None:
             seen = lru_cache(maxsize=1024)(partial(narrow_column, covers=covers))
             self._db.create_function("seen", 1, seen, deterministic=True)
-        self._words = SearchReader(path.with_name(state_files.SEARCH), self._db)
+        folder = path.with_name(state_files.SEARCH)
+        self._words = SearchReader(folder, self._db, files or DayFiles())
         self._clock = clock
         self._reached: int | None = None
 
@@ -139,11 +146,17 @@ class JournalSearch:
         if self._covers is not None:
             table = SEEN_MESSAGES
             where, values = seen_condition(query, where, values)
-        sql = f"SELECT {COLUMNS} FROM {table} WHERE {where} AND id > ? AND id <= ? ORDER BY id DESC"  # noqa: S608 - made of names of ours
-        number = 0
+        found = f"SELECT {COLUMNS} FROM {table} WHERE {where} AND"  # noqa: S608 - made of names of ours
+        number, bounds = 0, list[object]()
         try:
             for stretch in self._stretches(query, ends):
-                for row in self._db.execute(sql, (*values, stretch.after, stretch.last)):
+                if stretch.ids is None:
+                    sql, bounds = f"{found} {_WITHIN}", [stretch.after, stretch.last]
+                elif stretch.ids:
+                    sql, bounds = f"{found} {_AMONG}", [json.dumps(stretch.ids)]
+                else:
+                    continue
+                for row in self._db.execute(sql, (*values, *bounds)):
                     hit = message_hit(row)
                     if hit is not None:
                         yield self._masked(hit)
@@ -175,7 +188,7 @@ class JournalSearch:
         rows, below = FIRST_ROWS, stretch.last
         while below > stretch.after:
             after = stretch.after if stretch.short else self._after(table, stretch, below, rows)
-            yield JournalStretch(after, below)
+            yield JournalStretch(after, below, ids=stretch.ids)
             below, rows = after, min(2 * rows, MOST_ROWS)
             if ends is not None and self._clock() >= ends and below > first:
                 self._end(below)

@@ -16,7 +16,7 @@ from oborona import ident
 from oborona.journal.query import VERDICTS, JournalQuery, QueryField, QueryTerm, parse_id
 from oborona.journal.texts import message_key, unpack_text
 
-_RULE_NAME: Final = re.compile(r"[A-Z][A-Z0-9_]*\*?")
+RULE_NAME: Final = re.compile(r"[A-Z][A-Z0-9_]*\*?")
 _IN_TEXT: Final = {
     QueryField.FROM: ("sender", "header_from"),
     QueryField.TO: ("recipients",),
@@ -124,7 +124,7 @@ def _anywhere(text: str) -> Condition:
     """A word of which nobody has said where it stands."""
     sql, values = _contain(_ANYWHERE, text)
     more: list[Condition] = [("decided_by = ?", [text])]
-    if _RULE_NAME.fullmatch(text):
+    if RULE_NAME.fullmatch(text):
         more.append(_rule(text))
     if action := VERDICTS.get(text.lower()):
         more.append(("verdict = ?", [action.value]))

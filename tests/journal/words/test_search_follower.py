@@ -13,7 +13,8 @@ import pytest
 
 from oborona.journal import schema
 from oborona.journal.journal import JournalWriter
-from oborona.journal.words.day_file import days_in
+from oborona.journal.words.day_chunks import PART
+from oborona.journal.words.days import days_in
 from oborona.journal.words.follower import SearchFollower
 from oborona.journal.words.writer import SearchWriter
 from oborona.sqlite_file import ERRORS
@@ -36,9 +37,9 @@ async def test_it_follows_through_trouble(tmp_path: Path, caplog: pytest.LogCapt
             assert "there is no journal" in caplog.text
             schema.prepare(path)
             async with await JournalWriter.open(path) as journal:
-                for place in range(70):
+                for place in range(PART + 70):
                     journal.append(make_entry(time=NOON + place))
-            while not blocks(folder):  # noqa: ASYNC110 - a file tells nobody
+            while not known(folder):  # noqa: ASYNC110 - a file tells nobody
                 await asyncio.sleep(0.02)
     finally:
         stop.set()
@@ -48,12 +49,12 @@ async def test_it_follows_through_trouble(tmp_path: Path, caplog: pytest.LogCapt
     assert said == [logging.ERROR, logging.WARNING]
 
 
-def blocks(folder: Path) -> int:
-    """Return how many messages are in blocks."""
+def known(folder: Path) -> int:
+    """Return how many messages are in search files."""
     total = 0
     for path in days_in(folder).values():
         with suppress(*ERRORS):
             db = sqlite3.connect(path)
-            total += db.execute("SELECT ifnull(sum(rows), 0) FROM block").fetchone()[0]
+            total += db.execute("SELECT ifnull(sum(rows), 0) FROM part").fetchone()[0]
             db.close()
     return total

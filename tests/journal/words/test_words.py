@@ -21,8 +21,10 @@ from oborona.journal import schema
 from oborona.journal.journal import JournalWriter
 from oborona.journal.query import BadQuery, parse_query
 from oborona.journal.search import JournalSearch
-from oborona.journal.words.day_file import day_of, day_path, days_in
-from oborona.journal.words.writer import BLOCK, CHECK_S, SETTLE_S, SearchWriter
+from oborona.journal.words.day_chunks import PART
+from oborona.journal.words.day_file import APPLICATION_ID
+from oborona.journal.words.days import day_of, day_path, days_in
+from oborona.journal.words.writer import CHECK_S, SETTLE_S, SearchWriter
 from oborona.types import Action, RuleHit
 from tests.journal.entries import NOON, make_entry
 
@@ -142,59 +144,76 @@ def test_the_words_of_these_tests_find_something(both: tuple[Path, Path]) -> Non
     }
 
 
+def asked(path: Path, line: str) -> int:
+    """Return how many messages are read for a question, of those that search files know."""
+    with JournalSearch(path) as journal:
+        stretches = journal._words.stretches(parse_query(line, NOON), -1, ident.HIGHEST)
+        return sum(len(one.ids) for one in stretches if one.ids is not None)
+
+
 def test_files_spare_most_of_the_reading(both: tuple[Path, Path]) -> None:
-    with JournalSearch(both[0]) as journal:
-        query = parse_query("4Q377", NOON)
-        stretches = list(journal._words.stretches(query, -1, ident.HIGHEST))
-    known = [one for one in stretches if one.short]
-    assert len(known) == 1, "one block of the first day"
+    assert 1 <= asked(both[0], "4Q377") <= 5
+    assert asked(both[0], "subject:nothing-has-it") == 0
+    assert asked(both[0], "rule:MASS_9") == 0
+    assert asked(both[0], "ip:192.0.4.0/24") == 0
+    assert 1 <= asked(both[0], "from:ann33@d5.example to:joe3") <= 5
 
 
-def test_an_address_asks_for_blocks_that_have_it(tmp_path: Path) -> None:
-    """Its runs of letters are in each block, so without words of addresses all would be read."""
+def test_words_that_are_in_different_messages_are_not_together(tmp_path: Path) -> None:
     path = tmp_path / "journal.db"
-    entries = messages(BLOCK * 8, NOON, 1.0)
+    entries = messages(PART, NOON, 1.0)
     for place, one in enumerate(entries):
         whole = f"person{place}@company{place % 9}.example"
         entries[place] = msgspec.structs.replace(one, sender=whole, recipients=(whole,))
     write(path, entries)
     follow(path, NOON + DAY_S + 1000)
-    with JournalSearch(path) as journal:
-
-        def blocks(line: str) -> int:
-            query = parse_query(line, NOON)
-            stretches = journal._words.stretches(query, -1, ident.HIGHEST)
-            return len([one for one in stretches if one.short])
-
-        assert blocks("from:person111@company3.example") == 1
-        assert blocks("from:person111@company3.example lunch") == 1
-        assert blocks("domain:company3.example") == blocks("domain:example"), "each block has some"
-        assert blocks("domain:company33.example") == 0
+    assert asked(path, "from:person111@company3.example") == 1
+    assert asked(path, "from:person111@company3.example to:person112@company4.example") == 0
+    assert asked(path, "from:erson11*") == 0, "no word begins so"
+    assert asked(path, "domain:company33.example") == 0
     assert len(found(path, "from:person111@company3.example")) == 1
 
 
-def test_files_of_an_older_oborona_are_asked_and_continued(tmp_path: Path) -> None:
+def test_what_is_in_much_mail_is_read_at_once(both: tuple[Path, Path]) -> None:
+    assert asked(both[0], "shop.example") == 0
+    with JournalSearch(both[0]) as journal:
+        stretches = journal._words.stretches(parse_query("shop.example", NOON), -1, ident.HIGHEST)
+        assert len([one for one in stretches if one.ids is None and one.last > one.after]) >= 3
+
+
+def test_files_of_an_older_oborona_are_made_again(tmp_path: Path) -> None:
     path = tmp_path / "journal.db"
-    write(path, messages(BLOCK * 4, NOON, 1.0) + messages(BLOCK * 2, NOON + DAY_S, 1.0))
-    follow(path, NOON + 2 * BLOCK + SETTLE_S)
-    for day in days_in(path.with_name("search")).values():
-        make_wordless(day)
-    query, whole = "to:joe3@shop.example", BLOCK * 6 // 5
-    assert abs(len(found(path, query)) - whole) <= 1
+    write(path, messages(PART + 200, NOON, 1.0) + messages(200, NOON + DAY_S, 1.0))
+    follow(path, NOON + DAY_S + 100 + SETTLE_S)
+    days = sorted(days_in(path.with_name("search")).values())
+    for day, number in zip(days, (1, 2), strict=True):
+        make_older(day, number)
+    query = "to:joe3@shop.example"
+    assert len(found(path, query)) == (PART + 400) // 5
+    assert missing(path) == [days[0].stem], "the newest day is not said: it may be begun later"
     follow(path, NOON + 3 * DAY_S)
-    assert abs(len(found(path, query)) - whole) <= 1
+    assert len(found(path, query)) == (PART + 400) // 5
     assert not missing(path)
-    (first, second) = sorted(days_in(path.with_name("search")).values())
-    for day, wordless in ((first, 2), (second, 0)):
+    assert 1 <= asked(path, "4Q377") <= 5
+    for day in days:
         with closing(sqlite3.connect(day)) as db:
-            assert db.execute("SELECT wordless, over FROM state").fetchone() == (wordless, 1)
+            assert db.execute("SELECT over FROM state").fetchone() == (1,)
+            assert not db.execute("SELECT 1 FROM sqlite_schema WHERE name = 'block'").fetchone()
 
 
-def make_wordless(day: Path) -> None:
-    """Make a file what the version before words of addresses wrote."""
+def make_older(day: Path, version: int) -> None:
+    """Make a file what versions before slices wrote."""
+    day.unlink()
     with closing(sqlite3.connect(day)) as db:
         db.executescript(
-            "DROP TABLE words; ALTER TABLE state DROP COLUMN wordless; PRAGMA user_version = 1;"
+            f"""
+            CREATE TABLE block (place INTEGER PRIMARY KEY, last INTEGER, rows INTEGER);
+            CREATE VIRTUAL TABLE grams USING fts5(text, content='');
+            CREATE TABLE state (birth TEXT NOT NULL, over INTEGER NOT NULL);
+            INSERT INTO block VALUES (1, 7, 64); INSERT INTO grams (rowid, text) VALUES (1, 'x');
+            INSERT INTO state VALUES ('b', 1);
+            PRAGMA application_id = {APPLICATION_ID}; PRAGMA user_version = {version};
+            """
         )
 
 
@@ -234,29 +253,29 @@ def test_a_search_that_takes_too_long_goes_on_where_it_ended(
 
 def test_what_came_a_moment_ago_is_found(tmp_path: Path) -> None:
     path = tmp_path / "journal.db"
-    write(path, messages(BLOCK * 3, NOON, 1.0))
-    follow(path, NOON + 2 * BLOCK + SETTLE_S)
-    write(path, messages(5, NOON + BLOCK * 3, 0.0))
-    assert len(found(path, "shop.example")) == BLOCK * 3 + 5
+    write(path, messages(PART * 3, NOON, 1.0))
+    follow(path, NOON + 2 * PART + SETTLE_S)
+    write(path, messages(5, NOON + PART * 3, 0.0))
+    assert len(found(path, "shop.example")) == PART * 3 + 5
     assert not missing(path), "the newest day is not finished, and lacks nothing"
 
 
 def test_messages_that_were_written_late_are_found(tmp_path: Path) -> None:
     path = tmp_path / "journal.db"
-    write(path, messages(BLOCK * 3, NOON, 1.0) + messages(9, NOON + DAY_S))
+    write(path, messages(PART * 3, NOON, 1.0) + messages(9, NOON + DAY_S))
     with closing(SearchWriter(path.with_name("search"), path)) as writer:
         while writer.follow(NOON + DAY_S + 1000):
             pass
         late = [
             make_entry(time=when, subject="unheard")
-            for when in (NOON - 5, NOON + 70, NOON + 3 * BLOCK + 1000, NOON + DAY_S + 7)
+            for when in (NOON - 5, NOON + 70, NOON + 3 * PART + 1000, NOON + DAY_S + 7)
         ]
         write(path, late)
         for turn in range(1, 4):
             while writer.follow(NOON + DAY_S + 1000 + turn * (CHECK_S + 1)):
                 pass
     assert len(found(path, "unheard")) == len(late)
-    assert len(found(path, "shop.example")) == BLOCK * 3 + 9
+    assert len(found(path, "shop.example")) == PART * 3 + 9
 
 
 def test_what_the_journal_has_no_more_has_no_file(tmp_path: Path) -> None:
@@ -275,7 +294,20 @@ def test_what_the_journal_has_no_more_has_no_file(tmp_path: Path) -> None:
     assert len(found(path, "shop.example")) == 100
 
 
-@pytest.mark.parametrize("harm", ["gone", "empty", "garbage", "cut", "no grams", "foreign", "rot"])
+HARMS = {
+    "no slices": "DROP TABLE slices",
+    "no ids": "UPDATE part SET ids = substr(ids, 1, 8)",
+    "half an id": "UPDATE part SET ids = substr(ids, 2)",
+    "a slice is gone": "DELETE FROM slices WHERE place % 3 = 0",
+    "slices are too long": "UPDATE slices SET bits = zeroblob(1000)",
+    "no text": "UPDATE slices SET bits = CAST(x'ffff' AS TEXT)",
+    "a number": "UPDATE slices SET bits = 7",
+    "foreign": "UPDATE state SET birth = 'x'",
+    "of another day": "UPDATE part SET last = 7",
+}
+
+
+@pytest.mark.parametrize("harm", ["gone", "empty", "garbage", "cut", "rot", *HARMS])
 def test_a_harmed_day_is_read_whole_said_and_made_again(tmp_path: Path, harm: str) -> None:
     path = tmp_path / "journal.db"
     entries = messages(400, NOON, 60.0) + messages(5, NOON + 2 * DAY_S)
@@ -293,16 +325,11 @@ def test_a_harmed_day_is_read_whole_said_and_made_again(tmp_path: Path, harm: st
             day.write_bytes(b"\x81" * len(whole))
         case "cut":
             day.write_bytes(whole[: len(whole) // 3])
-        case "no grams":
-            with closing(sqlite3.connect(day)) as db:
-                db.execute("DROP TABLE grams_data")
-                db.commit()
-        case "foreign":
-            with closing(sqlite3.connect(day)) as db:
-                db.execute("UPDATE state SET birth = 'x'")
-                db.commit()
         case "rot":
             day.write_bytes(whole[:4096] + b"\xa5" * (len(whole) - 4096))
+        case _:
+            with closing(sqlite3.connect(day)) as db, db:
+                db.execute(HARMS[harm])
     assert len(found(path, "shop.example")) == 405
     assert missing(path) == [day.stem]
     follow(path, now + CHECK_S)

@@ -10,6 +10,7 @@ from typing import Final
 import msgspec
 
 from oborona import state_files
+from oborona.desk.messages.search import open_search
 from oborona.desk.messages.unicode_text import escaped
 from oborona.desk.site import Site
 from oborona.errors import StoreError
@@ -18,8 +19,8 @@ from oborona.ident import from_text, to_text
 from oborona.journal.entry import JournalEntry
 from oborona.journal.queries import JournalReader
 from oborona.journal.query import JournalQuery, QueryField, QueryTerm
-from oborona.journal.search import JournalSearch
 from oborona.message.hashing import ShingleType
+from oborona.people.caller import Scope
 from oborona.types import Shingle
 
 SEARCHED: Final = 200  # messages of the same subject that are held against a campaign
@@ -114,7 +115,7 @@ def campaign_mail(
 def _searched(site: Site, subjects: Sequence[str], since: float) -> tuple[list[int], bool]:
     """Return messages with some subjects, and whether these are all."""
     numbers, complete, ends = list[int](), True, time.monotonic() + SEARCH_S
-    with JournalSearch(site.state / state_files.JOURNAL) as search:
+    with open_search(site, Scope()) as search:
         for subject in subjects:
             term = QueryTerm(QueryField.SUBJECT, subject[:100])
             left = max(0.01, ends - time.monotonic())

@@ -131,7 +131,7 @@ def _kept_away(
     """
     found, reached, ends = dict[str, SearchHit](), 0, time.monotonic() + within_s
     path = site.state / state_files.JOURNAL
-    with JournalSearch(path, covers=own.covers) as journal:
+    with JournalSearch(path, covers=own.covers, files=site.search_files) as journal:
         for address in sorted(own.addresses):
             query = JournalQuery(
                 terms=(

@@ -26,7 +26,8 @@ def open_search(site: ConfiguredSite, scope: Scope) -> JournalSearch:
     Raises:
         StoreError: there is none, or it can't be read.
     """
-    return JournalSearch(site.state / state_files.JOURNAL, covers=covers(scope))
+    path = site.state / state_files.JOURNAL
+    return JournalSearch(path, covers=covers(scope), files=site.search_files)
 
 
 class MovedMessages(NamedTuple):

@@ -6,7 +6,7 @@ Where a day has no search file, or a damaged one, all of the day may.
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -16,12 +16,17 @@ import msgspec
 from oborona.errors import StoreError
 from oborona.journal import schema
 from oborona.journal.query import JournalQuery
-from oborona.journal.words.day_file import SearchDay, day_name, day_of, day_path, first_of
-from oborona.journal.words.grams import SearchExpression, expression, named_ids
+from oborona.journal.words.asked_slices import asked_slices, named_ids
+from oborona.journal.words.day_answers import DayStretch
+from oborona.journal.words.day_files import DayFiles
+from oborona.journal.words.days import day_name, day_of, day_path, first_of
+from oborona.journal.words.slices import AskedSlices
 from oborona.sqlite_file import SqliteFileDamaged
 from oborona.store_birth import stored_birth
 
-JOINED: Final = 32  # blocks that are read at once where they follow each other
+FIRST_IDS: Final = 32  # messages that are read at once, each by its id; then more
+MOST_IDS: Final = 256
+_MOST_LOOKS: Final = 64  # stretches without an answer, between two looks at the clock
 
 
 class JournalStretch(msgspec.Struct, frozen=True):
@@ -29,11 +34,12 @@ class JournalStretch(msgspec.Struct, frozen=True):
 
     after: int
     last: int
-    short: bool = False  # some thousands at most
+    short: bool = False  # some hundreds at most
+    ids: Sequence[int] | None = None  # these alone, the highest one first; None = all
 
 
 class _Asked(NamedTuple):
-    text: SearchExpression
+    slices: AskedSlices
     ids: list[int]
     birth: str  # of the journal
 
@@ -44,10 +50,12 @@ class SearchReader:
     Args:
         folder: of the files; there may be none.
         db: the journal, open.
+        files: opens them.
     """
 
-    def __init__(self, folder: Path, db: sqlite3.Connection) -> None:
+    def __init__(self, folder: Path, db: sqlite3.Connection, files: DayFiles) -> None:
         self._folder = folder
+        self._files = files
         self._db = db
         self.missing = list[str]()
         """Days that were read whole for want of a file, or that are to be."""
@@ -61,8 +69,8 @@ class SearchReader:
             last: and no higher ones.
         """
         self.missing = []
-        asked, ids = expression(query), named_ids(query)
-        if not asked.grams:
+        asked, ids = asked_slices(query), named_ids(query)
+        if not asked:
             yield JournalStretch(after, last)
             return
         birth = stored_birth(self._db)
@@ -83,13 +91,14 @@ class SearchReader:
     ) -> Iterator[JournalStretch]:
         path = day_path(self._folder, day)
         try:
-            with closing(SearchDay(path, asked.birth)) as file:
+            with self._files.day(path, asked.birth) as file:
                 if last > file.last:
                     yield JournalStretch(max(file.last, after), last)
                     last = max(file.last, after)
-                for stretch in self._candidates(file, asked, after, last):
-                    yield stretch
-                    last = stretch.after
+                with closing(file.answers(asked.slices, after, last, asked.ids)) as answers:
+                    for stretch in _batches(answers, after, last):
+                        yield stretch
+                        last = stretch.after
                 return
         except SqliteFileDamaged as damage:
             schema.mark_suspect(path, str(damage))
@@ -99,19 +108,29 @@ class SearchReader:
                 self.missing.append(day_name(day))
         yield JournalStretch(after, last)
 
-    @staticmethod
-    def _candidates(
-        file: SearchDay, asked: _Asked, after: int, last: int
-    ) -> Iterator[JournalStretch]:
-        low = high = number = 0
-        for block in file.candidates(asked.text, last, asked.ids):
-            if block.last <= after:
-                break
-            if number and (block.last != low or number == JOINED):
-                yield JournalStretch(max(low, after), min(high, last), short=True)
-                number = 0
-            if not number:
-                high = block.last
-            low, number = block.after, number + 1
-        if number:
-            yield JournalStretch(max(low, after), min(high, last), short=True)
+
+def _batches(answers: Iterable[DayStretch], after: int, last: int) -> Iterator[JournalStretch]:
+    """Yield stretches between two ids, without a gap: messages that lie apart, some at once, and
+    those that lie together.
+    """
+    ids, most, looks = list[int](), FIRST_IDS, 0
+    for one in answers:
+        low = max(one.after, after)
+        if one.last:
+            high = max(low, min(one.last, last))
+            yield _apart(ids, high, last)
+            yield JournalStretch(low, high)
+            ids, last = [], low
+            continue
+        ids += one.ids
+        looks += 1
+        if len(ids) >= most or looks == _MOST_LOOKS:
+            yield _apart(ids, low, last)
+            ids, last, looks = [], low, 0
+            most = min(2 * most, MOST_IDS)
+    yield _apart(ids, after, last)
+
+
+def _apart(ids: Sequence[int], after: int, last: int) -> JournalStretch:
+    within = [number for number in ids if after < number <= last]
+    return JournalStretch(after, last, short=True, ids=within)

@@ -1,11 +1,11 @@
 """Makes search files of the journal, in steps; the newest day first.
 
-    journal ── messages in order of ids, once they are some seconds old ──▶ blocks of 64
+    journal ── messages in order of ids, once they are some seconds old ──▶ parts of a thousand
 
 What is younger is not here yet, and read by who searches: so nothing needs to be told by who writes
 the journal.  A message that is written late (its spool was taken over, or the journal had no room)
-falls into a block that is there already.  The journal counts its rows, so that is seen, and its
-block is always read from then on.
+falls into a part that is there already.  The journal counts its rows, so that is seen, and the
+message is always read from then on.
 
 A day that is damaged, was lost, or is of another journal is deleted and made again.  One process
 makes them, and one thread at a time.
@@ -18,27 +18,19 @@ import sqlite3
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from oborona import ident, lock
 from oborona.atomic_file import OpenFileCheck
 from oborona.journal import schema
-from oborona.journal.words import grams
-from oborona.journal.words.day_file import (
-    SearchBlock,
-    SearchDay,
-    day_of,
-    day_path,
-    days_in,
-    first_of,
-    remove_day,
-)
+from oborona.journal.words.day_chunks import PART
+from oborona.journal.words.day_file import SearchDay
+from oborona.journal.words.days import day_of, day_path, days_in, first_of, remove_day
+from oborona.journal.words.message_slices import COLUMNS, message_slices
 from oborona.sqlite_file import ERRORS, SqliteFileDamaged, explained_error
 from oborona.store_birth import stored_birth
 
-BLOCK: Final = 64  # messages: fewer make the files larger, more make who searches read more
 SETTLE_S: Final = 10.0  # workers write in batches: later ones may have lower ids for so long
-STEP_ROWS: Final = 1024  # some 40 ms
 CHECK_S: Final = 60.0  # between looks for what came late, and for files that are damaged
 
 _log = logging.getLogger("oborona.search")
@@ -65,7 +57,7 @@ class SearchWriter:
         self._day: SearchDay | None = None  # that is being written
         self._over = dict[int, int | None]()  # days that are finished; their messages, once counted
         self._checked = 0.0
-        self._accepted = 0  # messages that no count of blocks accounts for
+        self._accepted = 0  # messages that no count of parts accounts for
         try:
             folder.mkdir(mode=0o750, exist_ok=True)
         except OSError as error:
@@ -115,18 +107,17 @@ class SearchWriter:
                 self._drop(day, path)
 
     def _extend(self, db: sqlite3.Connection, day: int, settled: int) -> bool:
-        """Add blocks to a day; return whether any were, or its file was finished."""
+        """Add a part to a day; return whether one was, or its file was finished."""
         path, end = day_path(self._folder, day), first_of(day + 1)
         try:
             file = self._open(day, path)
             if not file.over:
-                sql = f"SELECT {grams.COLUMNS} FROM verdict WHERE id > ? AND id < ? ORDER BY id LIMIT ?"  # noqa: S608 - names of ours
+                sql = f"SELECT {COLUMNS} FROM verdict WHERE id > ? AND id < ? ORDER BY id LIMIT ?"  # noqa: S608 - names of ours
                 with self._told():
-                    rows = db.execute(sql, (file.last, min(settled, end), STEP_ROWS)).fetchall()
-                is_over = end <= settled and len(rows) < STEP_ROWS
-                blocks = list(_blocks(rows, whole=not is_over))
-                if blocks:
-                    file.add(blocks)
+                    rows = db.execute(sql, (file.last, min(settled, end), PART)).fetchall()
+                is_over = end <= settled
+                if len(rows) == PART or (rows and is_over):
+                    file.add([row[0] for row in rows], message_slices(rows))
                     return True
                 if not is_over:
                     return False
@@ -185,33 +176,30 @@ class SearchWriter:
         known = self._over.get(day)
         if known is None or day == day_of(oldest):
             with closing(SearchDay(day_path(self._folder, day), self._birth)) as file:
-                known, first = file.count(oldest)
+                parts = file.parts(oldest)
+            known = sum(part.rows for part in parts)
             if day in self._over and day != day_of(oldest):
                 self._over[day] = known
-            elif first is not None:  # part of it may be gone
-                known -= max(0, first.rows - _count(db, first.after, first.last))
+            elif parts:  # some of the first one may be gone
+                known -= max(0, parts[0].rows - _count(db, parts[0].after, parts[0].last))
         return known
 
     def _recount(self, db: sqlite3.Connection, day: int, oldest: int) -> None:
-        """Have blocks read always that have others than were known."""
-        blocks = self._blocks(day, oldest)
-        with self._told():
-            counts = {one.last: _count(db, one.after, one.last) for one in blocks}
-        late = {one.last: counts[one.last] for one in blocks if counts[one.last] > one.rows}
-        file = SearchDay(day_path(self._folder, day), self._birth, write=True)
+        """Have messages read always that came when their part was here already."""
+        file, late = SearchDay(day_path(self._folder, day), self._birth, write=True), 0
         with closing(file):
+            for part in file.parts(oldest):
+                with self._told():
+                    if _count(db, part.after, part.last) > part.rows:
+                        late += 1
+                        file.note_late(part, _ids(db, part.after, part.last))
             if late:
-                _log.info("%s: messages of %d blocks came late", file.path, len(late))
-                file.recount(late)
+                _log.info("%s: messages of %d parts came late", file.path, late)
             with self._told():
                 more = _count(db, file.last, first_of(day + 1) - 1)
             if file.over and more:
                 file.reopen()
                 self._over.pop(day, None)
-
-    def _blocks(self, day: int, oldest: int) -> list[SearchBlock]:
-        with closing(SearchDay(day_path(self._folder, day), self._birth)) as file:
-            return file.blocks(oldest)
 
     def _connected(self) -> sqlite3.Connection:
         if not self._file.in_place():  # it was set aside
@@ -249,7 +237,7 @@ class SearchWriter:
         for day, path in days_in(self._folder).items():
             try:
                 with closing(SearchDay(path, self._birth)) as file:
-                    file.blocks()
+                    file.parts()
             except SqliteFileDamaged:
                 self._drop(day, path)
 
@@ -268,12 +256,9 @@ class SearchWriter:
             raise schema.classify_error(error, self.journal) from error
 
 
-def _blocks(rows: list[tuple[Any, ...]], *, whole: bool) -> Iterator[tuple[int, int, str, str]]:
-    """Yield the blocks of messages in order; without what fills none, where all are to be whole."""
-    for start in range(0, len(rows), BLOCK):
-        part = rows[start : start + BLOCK]
-        if len(part) == BLOCK or not whole:
-            yield part[-1][0], len(part), *grams.block_text(part)
+def _ids(db: sqlite3.Connection, after: int, last: int) -> list[int]:
+    sql = "SELECT id FROM verdict WHERE id > ? AND id <= ?"
+    return [number for (number,) in db.execute(sql, (after, last))]
 
 
 def _count(db: sqlite3.Connection, after: int, last: int) -> int:

@@ -1,0 +1,109 @@
+"""Makes the slices of messages (`journal.words.slices`), all runs of letters of many at once."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from itertools import chain
+from operator import itemgetter
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from oborona.journal.words.slices import (
+    FACTORS,
+    MARK,
+    MIX,
+    SHIFT,
+    SLICES,
+    SlicedField,
+    network_names,
+    octets_of,
+    slices_of_name,
+    stored_text,
+)
+
+_TEXTS: Final = {
+    "sender": SlicedField.FROM,
+    "header_from": SlicedField.FROM,
+    "recipients": SlicedField.TO,
+    "subject": SlicedField.SUBJECT,
+    "helo": SlicedField.REST,
+    "login": SlicedField.REST,
+    "queue_id": SlicedField.REST,
+    "message_id": SlicedField.REST,
+    "client_ip": SlicedField.REST,
+}
+COLUMNS: Final = ", ".join(("id", *_TEXTS, "rules", "decided_by", "door"))
+"""What is read of messages."""
+
+_texts_of: Final = itemgetter(slice(1, 1 + len(_TEXTS)))
+_names_of: Final = itemgetter(slice(1 + len(_TEXTS), None))
+_CLIENT: Final = 1 + list(_TEXTS).index("client_ip")
+_FIELDS: Final = np.array(list(_TEXTS.values()), np.uint32)
+_RULE: Final = re.compile(r'"name":"([^"\\]*)"')
+_AT_ONCE: Final = 250  # messages: some megabytes of numbers
+_PLANE: Final = 0x10000  # letters that have a place in the table
+_LETTERS: Final = np.array([code * chr(code).isalnum() for code in range(_PLANE)], np.uint32)
+"""By code: itself, or a mark."""
+
+
+def message_slices(rows: Sequence[Sequence[Any]]) -> list[bytes]:
+    """Return all slices of some messages: in each a bit for each message, the lowest one first.
+
+    Args:
+        rows: in the order of `COLUMNS`.
+    """
+    bits = np.zeros((SLICES, len(rows)), np.uint8)
+    for start in range(0, len(rows), _AT_ONCE):
+        _set_runs(bits[:, start : start + _AT_ONCE], rows[start : start + _AT_ONCE])
+    rules, decided_by, doors = zip(*map(_names_of, rows), strict=True)
+    named: dict[SlicedField, Sequence[Sequence[str]]] = {
+        SlicedField.RULE: [_RULE.findall(stored_text(one)) for one in rules],
+        SlicedField.DECIDED: [(stored_text(one),) for one in decided_by],
+        SlicedField.DOOR: [(stored_text(one),) for one in doors],
+        SlicedField.CLIENT: [network_names(octets_of(stored_text(row[_CLIENT]))) for row in rows],
+    }
+    for field, names in named.items():
+        _set_names(bits, field, names)
+    return [one.tobytes() for one in np.packbits(bits, axis=1, bitorder="little")]
+
+
+def _set_names(
+    bits: npt.NDArray[np.uint8], field: SlicedField, names: Sequence[Sequence[str]]
+) -> None:
+    """Set the bits of the names that each message has in a field."""
+    each = list(chain.from_iterable(names))
+    known = {name: place for place, name in enumerate(dict.fromkeys(each))}
+    slices = np.array([slices_of_name(name.casefold(), field) for name in known], np.intp)
+    if len(slices):
+        messages = np.repeat(np.arange(len(names)), list(map(len, names)))
+        bits[slices[[known[name] for name in each]], messages[:, None]] = 1
+
+
+def _set_runs(bits: npt.NDArray[np.uint8], rows: Sequence[Sequence[Any]]) -> None:
+    """Set the bits of the runs of letters of some messages."""
+    texts = list[str]()
+    for row in rows:
+        texts += map(stored_text, _texts_of(row))
+    joined = MARK.join(texts)
+    if joined.count(MARK) >= len(texts):
+        joined = MARK.join(text.replace(MARK, " ") for text in texts)
+    codes = np.frombuffer(
+        f"{MARK}{joined}{MARK}".casefold().encode("utf-32-le", "surrogatepass"), np.uint32
+    )
+    letters = _LETTERS[np.minimum(codes, _PLANE - 1)]
+    for code in set(codes[codes >= _PLANE].tolist()):
+        letters[codes == code] = code * chr(code).isalnum()
+    lengths = np.diff(np.flatnonzero(codes == 0))  # of texts, each with the mark before it
+    mixed = np.repeat(np.tile(_FIELDS * np.uint32(FACTORS[3]), len(rows)), lengths)[1:]
+    for place, factor in enumerate(FACTORS[:3]):
+        mixed ^= letters[place : place + len(mixed)] * np.uint32(factor)
+    mixed = (mixed ^ mixed >> np.uint32(SHIFT)) * np.uint32(MIX)
+    mixed ^= mixed >> np.uint32(SHIFT)
+    whole = codes[1:-1] != 0  # runs whose middle is in a text, not between two
+    mixed = mixed[whole]
+    messages = np.repeat(np.arange(len(texts)) // len(_FIELDS), lengths)[1:][whole]
+    for half in (mixed >> np.uint32(16), mixed & np.uint32(0xFFFF)):
+        bits[half * np.uint32(SLICES) >> np.uint32(16), messages] = 1
