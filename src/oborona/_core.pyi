@@ -4,6 +4,7 @@ from typing import Self
 from oborona.message.model import HeaderField
 from oborona.types import Shingle, UniquePair
 
+def common_bits(left: bytes, right: bytes, /) -> bytes: ...
 def plain_fields(
     data: bytes, start: int, end: int, most: int, longest: int, made: type[HeaderField], /
 ) -> tuple[list[HeaderField], int]: ...

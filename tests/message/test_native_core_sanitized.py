@@ -17,6 +17,7 @@ TESTS: Final = (
     "tests/message/test_native_minima.py",
     "tests/message/test_native_text.py",
     "tests/counters/test_record_windows.py",
+    "tests/journal/words/test_slices.py",
     "tests/counters/test_row_order.py",
     "tests/fuzz/test_fuzz_corpus.py::test_what_must_hold_holds[headers]",
     "tests/fuzz/test_fuzz_corpus.py::test_what_must_hold_holds[message]",

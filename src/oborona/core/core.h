@@ -18,6 +18,7 @@ extern PyType_Spec hasher_spec;
 extern PyType_Spec minima_spec; /* where HAS_XXHASH */
 extern PyType_Spec hints_spec;
 
+PyObject *core_common_bits(PyObject *module, PyObject *const *args, Py_ssize_t count);
 PyObject *core_counter_keys(PyObject *module, PyObject *const *args, Py_ssize_t count);
 PyObject *core_reached_counts(PyObject *module, PyObject *const *args, Py_ssize_t count);
 PyObject *core_window_totals(PyObject *module, PyObject *const *args, Py_ssize_t count);

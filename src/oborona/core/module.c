@@ -4,6 +4,7 @@
    TextMinima     min-hashes of a text (text_minima.c)
    counter_keys, window_totals    of the counters (counter_rows.c)
    reached_counts    of the rows of a fingerprint (reached_counts.c)
+   common_bits    of slices of a search file (common_bits.c)
    plain_fields    of a header (plain_fields.c)
    fold_ascii, fold_lines    a text in one form (text_form.c)
    count_words, said_words, linked_words    of a text (text_words.c)
@@ -44,6 +45,7 @@ static PyMethodDef core_functions[] = {
     {"window_totals", FAST(core_window_totals), METH_FASTCALL,
      "window_totals(keys, records, slots, bucket, nothing)"},
     {"reached_counts", FAST(core_reached_counts), METH_FASTCALL, "reached_counts(rows, number)"},
+    {"common_bits", FAST(core_common_bits), METH_FASTCALL, "common_bits(left, right)"},
     {"plain_fields", core_plain_fields, METH_VARARGS,
      "plain_fields(data, start, end, most, longest, type)"},
     {"fold_ascii", core_fold_ascii, METH_O, "fold_ascii(text)"},

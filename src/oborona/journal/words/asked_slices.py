@@ -60,6 +60,8 @@ def _ways(term: QueryTerm) -> _Ways:
             return [slices_of_name(text, SlicedField.DECIDED)]
         case QueryField.DOOR:
             return [slices_of_name(text, SlicedField.DOOR)]
+        case QueryField.VERDICT:
+            return [slices_of_name(text, SlicedField.VERDICT)]
         case field if field in _FIELDS:
             return _in_texts(text, _FIELDS[field], begins=field is QueryField.DOMAIN)
     return []
@@ -68,9 +70,11 @@ def _ways(term: QueryTerm) -> _Ways:
 def _anywhere(word: str) -> _Ways:
     """Return the ways of a word of which nobody has said where it stands."""
     text, is_name = word.casefold(), RULE_NAME.fullmatch(word)
-    if text in VERDICTS or (is_name and word.endswith("*")):
-        return []  # a verdict, or the beginning of a rule's name
+    if is_name and word.endswith("*"):
+        return []  # the beginning of a rule's name, which has no slices
     ways = [*_in_texts(text, _TEXTS), slices_of_name(text, SlicedField.DECIDED)]
+    if verdict := VERDICTS.get(text):
+        ways.append(slices_of_name(verdict.value, SlicedField.VERDICT))
     return [*ways, slices_of_name(text, SlicedField.RULE)] if is_name else ways
 
 

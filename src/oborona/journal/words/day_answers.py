@@ -5,12 +5,12 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
-from typing import Final
+from typing import Final, NamedTuple
 
 import msgspec
 
-from oborona.journal.words.day_chunks import PART, read_ids
-from oborona.journal.words.slices import SLICES, AskedSlices, common_messages
+from oborona.journal.words.day_chunks import PART, read_counts, read_ids
+from oborona.journal.words.slices import SLICES, AskedSlices, common_messages, in_order
 
 _DEAR: Final = 8  # rows that follow each other are read in the time of one by itself
 _OCTETS: Final = PART // 8  # of a slice of a part
@@ -22,6 +22,12 @@ class DayStretch(msgspec.Struct, frozen=True):
     after: int
     ids: Sequence[int] = ()  # the highest one first
     last: int = 0  # all up to this id may; 0 = those alone
+
+
+class _Chunk(NamedTuple):
+    number: int
+    parts: int
+    counts: bytes | None
 
 
 class DayAnswers:
@@ -53,27 +59,26 @@ class DayAnswers:
         while self._always and self._always[-1] > last:
             self._always.pop()
         chunks = self._db.execute(
-            "SELECT number, last, parts FROM chunk ORDER BY number"
+            "SELECT last, number, parts, counts FROM chunk ORDER BY number"
         ).fetchall()
-        begins = [self._first - 1, *(end for _, end, _ in chunks)]
-        for (number, end, parts), begin in reversed(list(zip(chunks, begins, strict=False))):
+        begins = [self._first - 1, *(end for end, *_ in chunks)]
+        for (end, *chunk), begin in reversed(list(zip(chunks, begins, strict=False))):
             if end <= after:
                 return
             if begin < last:
-                yield from self._of_chunk(number, parts, self._wanted(number, parts, end, last))
+                yield from self._of_chunk(_Chunk(*chunk), last if last < end else None)
                 yield DayStretch(begin, self._taken(begin))
 
-    def _wanted(self, number: int, parts: int, end: int, last: int) -> int:
-        """Return how many parts of a chunk have messages up to an id."""
-        if end <= last:
-            return parts
-        sql = "SELECT number FROM part WHERE last >= ? ORDER BY last LIMIT 1"
-        return int(self._db.execute(sql, (last,)).fetchone()[0]) - number + 1
-
-    def _of_chunk(self, number: int, parts: int, wanted: int) -> Iterator[DayStretch]:
-        """Yield the parts of a chunk of which messages may answer, of the first ones."""
-        found = common_messages(self._asked, partial(self._slice, number, parts))
-        left = found.to_bytes(parts * _OCTETS, "little")[: wanted * _OCTETS].rstrip(b"\0")
+    def _of_chunk(self, chunk: _Chunk, last: int | None) -> Iterator[DayStretch]:
+        """Yield the parts of a chunk of which messages may answer, up to an id or all."""
+        number, parts, counts = chunk
+        wanted = parts
+        if last is not None:
+            sql = "SELECT number FROM part WHERE last >= ? ORDER BY last LIMIT 1"
+            wanted = self._db.execute(sql, (last,)).fetchone()[0] - number + 1
+        asked = self._asked if counts is None else in_order(self._asked, read_counts(counts))
+        found = common_messages(asked, partial(self._slice, number, parts))
+        left = found[: wanted * _OCTETS].rstrip(b"\0")
         while left:  # of all parts up to the last one that has an answer
             place = (len(left) - 1) // _OCTETS
             bits = int.from_bytes(left[place * _OCTETS :], "little")
@@ -105,9 +110,10 @@ class DayAnswers:
             taken.append(self._always.pop())
         return taken
 
-    def _slice(self, number: int, parts: int, place: int) -> int:
+    def _slice(self, number: int, parts: int, place: int) -> bytes:
         sql = "SELECT bits FROM slices WHERE place = ?"
         row = self._db.execute(sql, (number * SLICES + place,)).fetchone()
         if row is None or len(row[0]) > parts * _OCTETS:
             raise ValueError(f"slices of chunk {number}")
-        return int.from_bytes(row[0], "little")
+        bits: bytes = row[0]
+        return bits

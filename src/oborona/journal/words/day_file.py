@@ -23,7 +23,7 @@ import msgspec
 
 from oborona.errors import StoreError
 from oborona.journal.words.day_answers import DayAnswers, DayStretch
-from oborona.journal.words.day_chunks import IDS, PARTS, kept_ids, read_ids
+from oborona.journal.words.day_chunks import IDS, PARTS, kept_counts, kept_ids, read_ids
 from oborona.journal.words.days import day_in_name, day_of, first_of
 from oborona.journal.words.slices import SLICES, AskedSlices
 from oborona.sqlite_file import (
@@ -53,7 +53,8 @@ _ANEW: Final = (  # the tables of the versions before go: the keeper fills the f
     CREATE TABLE chunk (
         number INTEGER PRIMARY KEY, -- of its first part
         last INTEGER NOT NULL,
-        parts INTEGER NOT NULL
+        parts INTEGER NOT NULL,
+        counts BLOB                 -- of messages of each slice, 4 octets; NULL: of one part
     )
     """,
     # number of chunk, times how many slices there are, and that of the slice
@@ -146,7 +147,7 @@ class SearchDay:
                 (ids[-1], len(ids), kept_ids(ids)),
             ).lastrowid
             assert number is not None
-            self._db.execute("INSERT INTO chunk VALUES (?, ?, 1)", (number, ids[-1]))
+            self._db.execute("INSERT INTO chunk VALUES (?, ?, 1, NULL)", (number, ids[-1]))
             self._db.executemany(
                 "INSERT INTO slices VALUES (?, ?)",
                 [(number * SLICES + place, bits) for place, bits in enumerate(slices)],
@@ -240,15 +241,17 @@ class SearchDay:
         first, last, parts = self._db.execute(
             "SELECT min(number), max(last), sum(parts) FROM chunk WHERE number >= ?", (chunks[-1],)
         ).fetchone()
-        marks = ", ".join("?" * len(chunks))
+        marks, counts = ", ".join("?" * len(chunks)), list[int]()
         for place in range(SLICES):  # one after the other: all of a day are some hundred megabytes
             places = [number * SLICES + place for number in chunks]
             sql = f"SELECT bits FROM slices WHERE place IN ({marks}) ORDER BY place"  # noqa: S608 - marks
             bits = b"".join(row[0] for row in self._db.execute(sql, places))
             self._db.execute(f"DELETE FROM slices WHERE place IN ({marks})", places)  # noqa: S608 - marks
             self._db.execute("INSERT INTO slices VALUES (?, ?)", (first * SLICES + place, bits))
+            counts.append(int.from_bytes(bits, "little").bit_count())
         self._db.execute("DELETE FROM chunk WHERE number >= ?", (first,))
-        self._db.execute("INSERT INTO chunk VALUES (?, ?, ?)", (first, last, parts))
+        row = (first, last, parts, kept_counts(counts))
+        self._db.execute("INSERT INTO chunk VALUES (?, ?, ?, ?)", row)
 
     def _fault(self, error: Exception) -> StoreError:
         """Return what an error of SQLite's means."""

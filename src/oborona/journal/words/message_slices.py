@@ -35,7 +35,7 @@ _TEXTS: Final = {
     "message_id": SlicedField.REST,
     "client_ip": SlicedField.REST,
 }
-COLUMNS: Final = ", ".join(("id", *_TEXTS, "rules", "decided_by", "door"))
+COLUMNS: Final = ", ".join(("id", *_TEXTS, "rules", "decided_by", "door", "verdict"))
 """What is read of messages."""
 
 _texts_of: Final = itemgetter(slice(1, 1 + len(_TEXTS)))
@@ -58,11 +58,12 @@ def message_slices(rows: Sequence[Sequence[Any]]) -> list[bytes]:
     bits = np.zeros((SLICES, len(rows)), np.uint8)
     for start in range(0, len(rows), _AT_ONCE):
         _set_runs(bits[:, start : start + _AT_ONCE], rows[start : start + _AT_ONCE])
-    rules, decided_by, doors = zip(*map(_names_of, rows), strict=True)
+    rules, decided_by, doors, verdicts = zip(*map(_names_of, rows), strict=True)
     named: dict[SlicedField, Sequence[Sequence[str]]] = {
         SlicedField.RULE: [_RULE.findall(stored_text(one)) for one in rules],
         SlicedField.DECIDED: [(stored_text(one),) for one in decided_by],
         SlicedField.DOOR: [(stored_text(one),) for one in doors],
+        SlicedField.VERDICT: [(stored_text(one),) for one in verdicts],
         SlicedField.CLIENT: [network_names(octets_of(stored_text(row[_CLIENT]))) for row in rows],
     }
     for field, names in named.items():

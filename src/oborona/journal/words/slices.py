@@ -16,13 +16,15 @@ Goodwin et al., BitFunnel (SIGIR 2017).
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from enum import IntEnum
 from ipaddress import ip_address
 from socket import AF_INET, AF_INET6, inet_pton
 from typing import Final
 from zlib import crc32
+
+from oborona.journal.words.bits import any_bits, common_bits
 
 SLICES: Final = 1080  # more make the files larger, fewer make who searches read more messages
 MARK: Final = "\0"  # for what is neither letter nor digit
@@ -32,6 +34,7 @@ SHIFT: Final = 15
 _WIDE: Final = (1 << 32) - 1
 _OTHER: Final = re.compile(r"[\W_]")
 _MOST_RUNS: Final = 16  # of a word: more tell no more
+_MOST_SLICES: Final = 16  # the same, of those that fewest messages have
 _OCTETS: Final = {0: (), 4: (2, 3, 4), 16: (4, 6, 8, 16)}
 """Octets of an address → of the networks that it is known by."""
 
@@ -49,7 +52,8 @@ class SlicedField(IntEnum):
     RULE = 5  # names
     DECIDED = 6  # a name
     DOOR = 7  # a name
-    REST = 8  # client, HELO, login, queue id and Message-ID
+    VERDICT = 8  # a name
+    REST = 9  # client, HELO, login, queue id and Message-ID
 
 
 _OF_NAME: Final = {
@@ -57,6 +61,7 @@ _OF_NAME: Final = {
     SlicedField.RULE: 6,
     SlicedField.DECIDED: 10,  # any word may be meant for one
     SlicedField.DOOR: 4,
+    SlicedField.VERDICT: 4,
 }
 """Slices of a name."""
 
@@ -98,27 +103,43 @@ def slices_of_text(text: str, field: SlicedField, *, begins: bool = False) -> tu
     return tuple(one for place in places for one in slices_of_run(marked[place : place + 3], field))
 
 
-def common_messages(asked: AskedSlices, read: Callable[[int], int]) -> int:
-    """Return the messages that may meet all conditions, as bits.
+def common_messages(asked: AskedSlices, read: Callable[[int], bytes]) -> bytes:
+    """Return the messages that may meet all conditions, as bits; empty where none may.
 
     Args:
         asked: of at least one condition.
         read: returns the messages of a slice, as bits.
     """
-    found = -1
+    found: bytes | None = None
     for ways in asked:
-        met = 0
+        met = b""
         for places in ways:
             left = found
             for place in places:
-                left &= read(place)
+                left = read(place) if left is None else common_bits(left, read(place))
                 if not left:
                     break
-            met |= left
+            met = any_bits(met, left or b"")
         found = met
         if not found:
             break
-    return found
+    return found or b""
+
+
+def in_order(asked: AskedSlices, counts: Sequence[int]) -> AskedSlices:
+    """Return what is asked for with what fewest messages have first, and no more of it than tells
+    something.
+
+    Args:
+        asked: slices.
+        counts: how many messages each slice has.
+    """
+    alone = tuple(place for ways in asked if len(ways) == 1 for place in ways[0])
+    by_ways = [ways for ways in asked if len(ways) > 1]
+    return tuple(
+        tuple(tuple(sorted(set(way), key=counts.__getitem__)[:_MOST_SLICES]) for way in ways)
+        for ways in ([(alone,)] if alone else []) + by_ways
+    )
 
 
 def network_names(octets: bytes) -> list[str]:
