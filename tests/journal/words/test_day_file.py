@@ -17,12 +17,13 @@ from oborona.journal.words.day_chunks import PART, PARTS
 from oborona.journal.words.day_file import SearchDay
 from oborona.journal.words.day_files import DayFiles
 from oborona.journal.words.days import day_of, day_path, first_of, remove_day
-from oborona.journal.words.slices import SLICES
+from oborona.journal.words.slices import COMMON, SLICES, AskedWay
 from tests.journal.entries import make_entry
 
 DAY = day_of(make_entry().id)
 FIRST = first_of(DAY)
-ASKED = (((3, 7), (11,)), ((5,),))
+ASKED = ((AskedWay(slices=(3, 7)), AskedWay(slices=(11,))), (AskedWay(slices=(5,)),))
+ALIKE = bytes(COMMON // 8)
 
 
 class Filled:
@@ -43,7 +44,7 @@ class Filled:
     def add(self, sizes: list[int]) -> None:
         with closing(SearchDay(self.path, "b", write=True)) as file:
             for size in sizes:
-                file.add(*self._part(size))
+                file.add(*self._part(size), ALIKE)
 
     def _part(self, size: int) -> tuple[list[int], list[bytes]]:
         start = self.ids[-1] if self.ids else FIRST
@@ -134,9 +135,9 @@ def test_where_many_may_answer_all_are_read(tmp_path: Path) -> None:
     ids = [FIRST + 10 * place for place in range(1, PART + 1)]
     slices = [b"\xff" * (PART // 8)] * SLICES
     with closing(SearchDay(path, "b", write=True)) as file:
-        file.add(ids, slices)
+        file.add(ids, slices, ALIKE)
         late = ids[-1] + 5
-        file.add([ids[-1] + 10 * place for place in range(1, PART + 1)], slices)
+        file.add([ids[-1] + 10 * place for place in range(1, PART + 1)], slices, ALIKE)
         file.note_late(file.parts()[1], [late])
         with closing(file.answers(ASKED, 0, file.last)) as answers:
             found = [(one.after, one.last, list(one.ids)) for one in answers]

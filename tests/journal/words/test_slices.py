@@ -12,10 +12,10 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from oborona.journal.query import JournalQuery, QueryField, QueryTerm
-from oborona.journal.words.asked_slices import asked_slices
+from oborona.journal.words.asked_ways import asked_ways
 from oborona.journal.words.bits import any_bits, common_bits, twin_of_common_bits
-from oborona.journal.words.message_slices import COLUMNS, message_slices
-from oborona.journal.words.slices import SLICES, AskedSlices, common_messages, in_order
+from oborona.journal.words.message_slices import COLUMNS, common_runs, message_slices
+from oborona.journal.words.slices import SLICES, AskedWays, asked_of_day, common_messages, in_order
 
 PLACES = COLUMNS.split(", ")
 PLAIN: dict[str, Any] = {
@@ -51,15 +51,16 @@ def row(**fields: Any) -> list[Any]:
     return [(PLAIN | fields)[name] for name in PLACES]
 
 
-def asked(field: QueryField, text: str) -> AskedSlices:
-    return asked_slices(JournalQuery(terms=(QueryTerm(field, text),)))
+def asked(field: QueryField, text: str) -> AskedWays:
+    return asked_ways(JournalQuery(terms=(QueryTerm(field, text),)))
 
 
-def answer(rows: list[list[Any]], slices: AskedSlices) -> list[int]:
+def answer(rows: list[list[Any]], ways: AskedWays) -> list[int]:
     """Return the places of messages that may answer."""
-    if not slices:
+    if not ways:
         return list(range(len(rows)))
-    made = message_slices(rows)
+    common = common_runs([row()] * 3)  # what is in the plain one is
+    made, slices = message_slices(rows, common), asked_of_day(ways, common)
     assert len(made) == SLICES
     found = int.from_bytes(common_messages(slices, made.__getitem__), "little")
     counts = [int.from_bytes(one, "little").bit_count() for one in made]
@@ -160,7 +161,7 @@ def test_of_what_slices_do_not_know_they_say_nothing(field: QueryField, text: st
 
 def test_what_is_not_to_match_is_not_asked_for() -> None:
     term = QueryTerm(QueryField.SUBJECT, "lunch", negated=True)
-    assert asked_slices(JournalQuery(terms=(term,))) == ()
+    assert asked_ways(JournalQuery(terms=(term,))) == ()
 
 
 def test_all_conditions_are_asked_for_together() -> None:
@@ -170,7 +171,7 @@ def test_all_conditions_are_asked_for_together() -> None:
         row(login="joe.smith"),
     ]
     terms = (QueryTerm(QueryField.SUBJECT, "lunch"), QueryTerm(QueryField.LOGIN, "joe.smith"))
-    assert answer(rows, asked_slices(JournalQuery(terms=terms))) == [2]
+    assert answer(rows, asked_ways(JournalQuery(terms=terms))) == [2]
 
 
 OCTETS = st.binary(max_size=40)

@@ -14,6 +14,7 @@ from oborona.journal.words.slices import SLICES, AskedSlices, common_messages, i
 
 _DEAR: Final = 8  # rows that follow each other are read in the time of one by itself
 _OCTETS: Final = PART // 8  # of a slice of a part
+_NOTHING: Final = bytes(_OCTETS)
 
 
 class DayStretch(msgspec.Struct, frozen=True):
@@ -78,12 +79,10 @@ class DayAnswers:
             wanted = self._db.execute(sql, (last,)).fetchone()[0] - number + 1
         asked = self._asked if counts is None else in_order(self._asked, read_counts(counts))
         found = common_messages(asked, partial(self._slice, number, parts))
-        left = found[: wanted * _OCTETS].rstrip(b"\0")
-        while left:  # of all parts up to the last one that has an answer
-            place = (len(left) - 1) // _OCTETS
-            bits = int.from_bytes(left[place * _OCTETS :], "little")
-            yield from self._of_part(number + place, bits)
-            left = left[: place * _OCTETS].rstrip(b"\0")
+        for place in reversed(range(wanted if found else 0)):
+            bits = found[place * _OCTETS : (place + 1) * _OCTETS]
+            if bits != _NOTHING[: len(bits)]:
+                yield from self._of_part(number + place, int.from_bytes(bits, "little"))
 
     def _of_part(self, number: int, bits: int) -> Iterator[DayStretch]:
         sql = "SELECT ids FROM part WHERE number = ?"

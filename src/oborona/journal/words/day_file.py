@@ -25,7 +25,7 @@ from oborona.errors import StoreError
 from oborona.journal.words.day_answers import DayAnswers, DayStretch
 from oborona.journal.words.day_chunks import IDS, PARTS, kept_counts, kept_ids, read_ids
 from oborona.journal.words.days import day_in_name, day_of, first_of
-from oborona.journal.words.slices import SLICES, AskedSlices
+from oborona.journal.words.slices import COMMON, SLICES, AskedWays, asked_of_day
 from oborona.sqlite_file import (
     ERRORS,
     SqliteFileDamaged,
@@ -60,7 +60,13 @@ _ANEW: Final = (  # the tables of the versions before go: the keeper fills the f
     # number of chunk, times how many slices there are, and that of the slice
     "CREATE TABLE slices (place INTEGER PRIMARY KEY, bits BLOB NOT NULL)",
     "CREATE TABLE late (id INTEGER PRIMARY KEY)",
-    "CREATE TABLE state (birth TEXT NOT NULL, over INTEGER NOT NULL)",
+    """
+    CREATE TABLE state (
+        birth TEXT NOT NULL,
+        over INTEGER NOT NULL,
+        common BLOB NOT NULL        -- a bit for each place of runs that are common
+    )
+    """,
 )
 FORMAT: Final = SqliteFormat(APPLICATION_ID, ((), (), _ANEW), "a search file")
 _PAGE: Final = 16_384  # octets: what is read of slices lies together
@@ -102,7 +108,7 @@ class SearchDay:
                 self._db.execute("PRAGMA synchronous = NORMAL")
                 migrate(self._db, FORMAT)
                 if version < _NEWEST:
-                    self._db.execute("INSERT INTO state VALUES (?, 0)", (birth,))
+                    self._db.execute("INSERT INTO state VALUES (?, 0, x'')", (birth,))
             else:
                 self._db.execute(f"PRAGMA cache_size = -{_CACHE_KIB}")
             if version == 0 and not write:
@@ -118,7 +124,7 @@ class SearchDay:
             SqliteFileDamaged: it is damaged, or of another journal.
         """
         try:
-            row = self._db.execute("SELECT birth, over FROM state").fetchone()
+            row = self._db.execute("SELECT birth, over, common FROM state").fetchone()
             last = self._db.execute("SELECT max(last) FROM part").fetchone()[0]
         except ERRORS as error:
             raise self._fault(error) from error
@@ -126,7 +132,11 @@ class SearchDay:
             raise SqliteFileDamaged(f"{self.path}: is of another journal")
         if last is not None and day_of(last) != day_of(self._first):
             raise SqliteFileDamaged(f"{self.path}: is damaged (it has messages of another day)")
+        if last is not None and len(row[2]) != COMMON // 8:
+            raise SqliteFileDamaged(f"{self.path}: is damaged (common runs)")
         self.over = bool(row[1])  # the day is, and all of it is here
+        self.common: bytes = row[2]
+        """Which runs are common in its mail; empty where nothing is here yet."""
         self.last: int = self._first - 1 if last is None else last
         """The highest id that is known, or the one before the day."""
 
@@ -134,14 +144,17 @@ class SearchDay:
         """Let the file go."""
         self._db.close()
 
-    def add(self, ids: Sequence[int], slices: Sequence[bytes]) -> None:
+    def add(self, ids: Sequence[int], slices: Sequence[bytes], common: bytes) -> None:
         """Add a part, and join parts where there are enough: all or nothing.
 
         Args:
             ids: of its messages, in order; `PART`, fewer only where no more come of the day.
             slices: of them.
+            common: the runs that are common in the day, the same for all its parts.
         """
         with self._transaction():
+            if not self.common:
+                self._db.execute("UPDATE state SET common = ?", (common,))
             number = self._db.execute(
                 "INSERT INTO part (last, rows, ids) VALUES (?, ?, ?)",
                 (ids[-1], len(ids), kept_ids(ids)),
@@ -153,7 +166,7 @@ class SearchDay:
                 [(number * SLICES + place, bits) for place, bits in enumerate(slices)],
             )
             self._join(PARTS)
-        self.last = ids[-1]
+        self.last, self.common = ids[-1], common
 
     def finish(self) -> None:
         """The day is over: make the file small and of one piece."""
@@ -202,7 +215,7 @@ class SearchDay:
             self._db.execute("UPDATE part SET rows = ? WHERE last = ?", (len(now), part.last))
 
     def answers(
-        self, asked: AskedSlices, after: int, last: int, ids: Iterable[int] = ()
+        self, asked: AskedWays, after: int, last: int, ids: Iterable[int] = ()
     ) -> Generator[DayStretch, None, None]:
         """Yield which messages may answer, the newest first.
 
@@ -215,7 +228,8 @@ class SearchDay:
         try:
             self._db.execute("BEGIN")  # all of one moment; each look by itself would cost as much
             try:
-                yield from DayAnswers(self._db, self._first, asked, ids).between(after, last)
+                slices = asked_of_day(asked, self.common) if self.common else ()
+                yield from DayAnswers(self._db, self._first, slices, ids).between(after, last)
             finally:
                 self._db.execute("ROLLBACK")
         except ERRORS as error:

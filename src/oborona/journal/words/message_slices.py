@@ -12,9 +12,11 @@ import numpy as np
 import numpy.typing as npt
 
 from oborona.journal.words.slices import (
+    COMMON,
     FACTORS,
     MARK,
     MIX,
+    RARE,
     SHIFT,
     SLICES,
     SlicedField,
@@ -43,21 +45,44 @@ _names_of: Final = itemgetter(slice(1 + len(_TEXTS), None))
 _CLIENT: Final = 1 + list(_TEXTS).index("client_ip")
 _FIELDS: Final = np.array(list(_TEXTS.values()), np.uint32)
 _RULE: Final = re.compile(r'"name":"([^"\\]*)"')
+_SHARE: Final = 300  # a run is common that one of so many messages has
+_LEAST: Final = 3  # messages that have a common run
 _AT_ONCE: Final = 250  # messages: some megabytes of numbers
 _PLANE: Final = 0x10000  # letters that have a place in the table
 _LETTERS: Final = np.array([code * chr(code).isalnum() for code in range(_PLANE)], np.uint32)
 """By code: itself, or a mark."""
 
 
-def message_slices(rows: Sequence[Sequence[Any]]) -> list[bytes]:
-    """Return all slices of some messages: in each a bit for each message, the lowest one first.
+def common_runs(rows: Sequence[Sequence[Any]]) -> bytes:
+    """Return a bit for each place of runs that some messages have in common, for all of their day.
 
     Args:
         rows: in the order of `COLUMNS`.
     """
-    bits = np.zeros((SLICES, len(rows)), np.uint8)
+    numbers = np.zeros(COMMON, np.intp)
     for start in range(0, len(rows), _AT_ONCE):
-        _set_runs(bits[:, start : start + _AT_ONCE], rows[start : start + _AT_ONCE])
+        mixed, messages = _runs(rows[start : start + _AT_ONCE])
+        pairs = np.unique((mixed >> np.uint32(16)).astype(np.intp) * _AT_ONCE + messages)
+        numbers += np.bincount(pairs // _AT_ONCE, minlength=COMMON)
+    return np.packbits(numbers >= max(_LEAST, len(rows) // _SHARE), bitorder="little").tobytes()
+
+
+def message_slices(rows: Sequence[Sequence[Any]], common: bytes) -> list[bytes]:
+    """Return all slices of some messages: in each a bit for each message, the lowest one first.
+
+    Args:
+        rows: in the order of `COLUMNS`.
+        common: `common_runs` of their day.
+    """
+    bits = np.zeros((SLICES, len(rows)), np.uint8)
+    is_common = np.unpackbits(np.frombuffer(common, np.uint8), bitorder="little").astype(bool)
+    for start in range(0, len(rows), _AT_ONCE):
+        mixed, messages = _runs(rows[start : start + _AT_ONCE])
+        _set_halves(bits, mixed, messages + start)
+        rare = ~is_common[mixed >> np.uint32(16)]
+        mixed, messages = mixed[rare], messages[rare] + start
+        for factor in RARE:
+            _set_halves(bits, mixed * np.uint32(factor) ^ mixed >> np.uint32(SHIFT), messages)
     rules, decided_by, doors, verdicts = zip(*map(_names_of, rows), strict=True)
     named: dict[SlicedField, Sequence[Sequence[str]]] = {
         SlicedField.RULE: [_RULE.findall(stored_text(one)) for one in rules],
@@ -83,8 +108,17 @@ def _set_names(
         bits[slices[[known[name] for name in each]], messages[:, None]] = 1
 
 
-def _set_runs(bits: npt.NDArray[np.uint8], rows: Sequence[Sequence[Any]]) -> None:
-    """Set the bits of the runs of letters of some messages."""
+def _set_halves(
+    bits: npt.NDArray[np.uint8], hashes: npt.NDArray[np.uint32], messages: npt.NDArray[np.intp]
+) -> None:
+    for half in (hashes >> np.uint32(16), hashes & np.uint32(0xFFFF)):
+        bits[half * np.uint32(SLICES) >> np.uint32(16), messages] = 1
+
+
+def _runs(
+    rows: Sequence[Sequence[Any]],
+) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.intp]]:
+    """Return the hashes of all runs of letters of some messages, and of which message each is."""
     texts = list[str]()
     for row in rows:
         texts += map(stored_text, _texts_of(row))
@@ -103,8 +137,6 @@ def _set_runs(bits: npt.NDArray[np.uint8], rows: Sequence[Sequence[Any]]) -> Non
         mixed ^= letters[place : place + len(mixed)] * np.uint32(factor)
     mixed = (mixed ^ mixed >> np.uint32(SHIFT)) * np.uint32(MIX)
     mixed ^= mixed >> np.uint32(SHIFT)
+    messages = np.repeat(np.arange(len(texts)) // len(_FIELDS), lengths)[1:]
     whole = codes[1:-1] != 0  # runs whose middle is in a text, not between two
-    mixed = mixed[whole]
-    messages = np.repeat(np.arange(len(texts)) // len(_FIELDS), lengths)[1:][whole]
-    for half in (mixed >> np.uint32(16), mixed & np.uint32(0xFFFF)):
-        bits[half * np.uint32(SLICES) >> np.uint32(16), messages] = 1
+    return mixed[whole], messages[whole]

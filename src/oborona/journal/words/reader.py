@@ -16,11 +16,11 @@ import msgspec
 from oborona.errors import StoreError
 from oborona.journal import schema
 from oborona.journal.query import JournalQuery
-from oborona.journal.words.asked_slices import asked_slices, named_ids
+from oborona.journal.words.asked_ways import asked_ways, named_ids
 from oborona.journal.words.day_answers import DayStretch
 from oborona.journal.words.day_files import DayFiles
 from oborona.journal.words.days import day_name, day_of, day_path, first_of
-from oborona.journal.words.slices import AskedSlices
+from oborona.journal.words.slices import AskedWays
 from oborona.sqlite_file import SqliteFileDamaged
 from oborona.store_birth import stored_birth
 
@@ -39,7 +39,7 @@ class JournalStretch(msgspec.Struct, frozen=True):
 
 
 class _Asked(NamedTuple):
-    slices: AskedSlices
+    ways: AskedWays
     ids: list[int]
     birth: str  # of the journal
 
@@ -69,7 +69,7 @@ class SearchReader:
             last: and no higher ones.
         """
         self.missing = []
-        asked, ids = asked_slices(query), named_ids(query)
+        asked, ids = asked_ways(query), named_ids(query)
         if not asked:
             yield JournalStretch(after, last)
             return
@@ -95,7 +95,7 @@ class SearchReader:
                 if last > file.last:
                     yield JournalStretch(max(file.last, after), last)
                     last = max(file.last, after)
-                with closing(file.answers(asked.slices, after, last, asked.ids)) as answers:
+                with closing(file.answers(asked.ways, after, last, asked.ids)) as answers:
                     for stretch in _batches(answers, after, last):
                         yield stretch
                         last = stretch.after

@@ -1,9 +1,11 @@
 """What search files know of single messages: bits for the runs of three letters of its texts; pure.
 
 A word that stands anywhere in a text of a message has all its runs there.  Each run of a field sets
-two of a thousand bits of its message.  They lie in slices: the first bit of all messages, then the
-second one.  So the slices of the runs that are asked for, ANDed, tell which messages may have them;
-these are read, and compared as if there were no search files: they never decide.
+some of a thousand bits of its message: two where it is common in the mail of a day, six where it is
+rare, so that a short word of rare runs is told apart, too.  They lie in slices: the first bit of
+all messages, then the second one.  So the slices of the runs that are asked for, ANDed, tell which
+messages may have them; these are read, and compared as if there were no search files: they never
+decide.
 
 Texts are folded here, more than SQLite's LIKE folds.  All that is neither letter nor digit is one
 mark, which also stands before and behind each text: so that a word begins so is a run, too.  Names,
@@ -21,7 +23,7 @@ from contextlib import suppress
 from enum import IntEnum
 from ipaddress import ip_address
 from socket import AF_INET, AF_INET6, inet_pton
-from typing import Final
+from typing import Final, NamedTuple
 from zlib import crc32
 
 from oborona.journal.words.bits import any_bits, common_bits
@@ -38,8 +40,22 @@ _MOST_SLICES: Final = 16  # the same, of those that fewest messages have
 _OCTETS: Final = {0: (), 4: (2, 3, 4), 16: (4, 6, 8, 16)}
 """Octets of an address → of the networks that it is known by."""
 
+COMMON: Final = 1 << 16  # places of runs among those that are common
+RARE: Final = (0x85EBCA77, 0xC2B2AE3D)  # what mixes the hash of a rare run for two slices more each
+
 AskedSlices = tuple[tuple[tuple[int, ...], ...], ...]
 """Of each condition: in which slices a message must be for any of what may meet it."""
+
+
+class AskedWay(NamedTuple):
+    """What a message must have to meet a condition in one way."""
+
+    hashes: tuple[int, ...] = ()  # of runs
+    slices: tuple[int, ...] = ()  # of names
+
+
+AskedWays = tuple[tuple[AskedWay, ...], ...]
+"""Of each condition: all ways to meet it."""
 
 
 class SlicedField(IntEnum):
@@ -66,19 +82,37 @@ _OF_NAME: Final = {
 """Slices of a name."""
 
 
-def slices_of_run(run: str, field: SlicedField) -> tuple[int, int]:
-    """Return the slices of three letters and marks of a field."""
+def hash_of_run(run: str, field: SlicedField) -> int:
+    """Return the hash of three letters and marks of a field, of 32 bits."""
     mixed = field * FACTORS[3]
     for letter, factor in zip(run, FACTORS, strict=False):
         mixed ^= ord(letter) * factor
     mixed &= _WIDE
     mixed = (mixed ^ mixed >> SHIFT) * MIX & _WIDE
-    mixed ^= mixed >> SHIFT
-    return (mixed >> 16) * SLICES >> 16, (mixed & 0xFFFF) * SLICES >> 16
+    return mixed ^ mixed >> SHIFT
+
+
+def slices_of_run(mixed: int, common: bytes) -> list[int]:
+    """Return the slices of a run of letters.
+
+    Args:
+        mixed: its hash.
+        common: a bit for each place of runs that are common; octets.
+    """
+    place = mixed >> 16
+    hashes = [mixed]
+    if not common[place >> 3] >> (place & 7) & 1:
+        hashes += [(mixed * factor & _WIDE) ^ mixed >> SHIFT for factor in RARE]
+    return [half * SLICES >> 16 for one in hashes for half in (one >> 16, one & 0xFFFF)]
+
+
+def way_of_name(name: str, field: SlicedField) -> AskedWay:
+    """Return what is asked for a name as a whole."""
+    return AskedWay(slices=slices_of_name(name, field))
 
 
 def slices_of_name(name: str, field: SlicedField) -> tuple[int, ...]:
-    """Return the slices of a name that is asked for as a whole.
+    """Return the slices of a name.
 
     Args:
         name: folded.
@@ -89,8 +123,8 @@ def slices_of_name(name: str, field: SlicedField) -> tuple[int, ...]:
     return tuple(half * SLICES >> 16 for one in mixed for half in (one >> 16, one & 0xFFFF))
 
 
-def slices_of_text(text: str, field: SlicedField, *, begins: bool = False) -> tuple[int, ...]:
-    """Return slices in which a message is that has a text in a field; none of a text that is short.
+def way_of_text(text: str, field: SlicedField, *, begins: bool = False) -> AskedWay:
+    """Return what is asked for a text in a field; nothing of a text that is short.
 
     Args:
         text: folded.
@@ -100,7 +134,23 @@ def slices_of_text(text: str, field: SlicedField, *, begins: bool = False) -> tu
     marked = begins * MARK + _OTHER.sub(MARK, text)
     number = len(marked) - 2
     places = range(0, number, max(1, -(-number // _MOST_RUNS)))
-    return tuple(one for place in places for one in slices_of_run(marked[place : place + 3], field))
+    return AskedWay(tuple(hash_of_run(marked[place : place + 3], field) for place in places))
+
+
+def asked_of_day(asked: AskedWays, common: bytes) -> AskedSlices:
+    """Return the slices that a question asks for in a day.
+
+    Args:
+        asked: ways.
+        common: a bit for each place of runs that are common that day; octets.
+    """
+    return tuple(
+        tuple(
+            (*way.slices, *(one for mixed in way.hashes for one in slices_of_run(mixed, common)))
+            for way in ways
+        )
+        for ways in asked
+    )
 
 
 def common_messages(asked: AskedSlices, read: Callable[[int], bytes]) -> bytes:

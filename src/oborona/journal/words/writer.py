@@ -26,7 +26,7 @@ from oborona.journal import schema
 from oborona.journal.words.day_chunks import PART
 from oborona.journal.words.day_file import SearchDay
 from oborona.journal.words.days import day_of, day_path, days_in, first_of, remove_day
-from oborona.journal.words.message_slices import COLUMNS, message_slices
+from oborona.journal.words.message_slices import COLUMNS, common_runs, message_slices
 from oborona.sqlite_file import ERRORS, SqliteFileDamaged, explained_error
 from oborona.store_birth import stored_birth
 
@@ -117,7 +117,8 @@ class SearchWriter:
                     rows = db.execute(sql, (file.last, min(settled, end), PART)).fetchall()
                 is_over = end <= settled
                 if len(rows) == PART or (rows and is_over):
-                    file.add([row[0] for row in rows], message_slices(rows))
+                    common = file.common or common_runs(rows)
+                    file.add([row[0] for row in rows], message_slices(rows, common), common)
                     return True
                 if not is_over:
                     return False

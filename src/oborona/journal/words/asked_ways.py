@@ -1,4 +1,4 @@
-"""Which slices of search files a question asks for (`journal.words.slices`); pure."""
+"""What a question asks of search files (`journal.words.slices`); pure."""
 
 from __future__ import annotations
 
@@ -10,14 +10,16 @@ from typing import Final
 from oborona.journal.query import VERDICTS, JournalQuery, QueryField, QueryTerm, parse_id
 from oborona.journal.search_condition import RULE_NAME
 from oborona.journal.words.slices import (
-    AskedSlices,
+    AskedWay,
+    AskedWays,
     SlicedField,
     network_names,
     slices_of_name,
-    slices_of_text,
+    way_of_name,
+    way_of_text,
 )
 
-_Ways = list[tuple[int, ...]]
+_Ways = list[AskedWay]
 _TEXTS: Final = (SlicedField.FROM, SlicedField.TO, SlicedField.SUBJECT, SlicedField.REST)
 _FIELDS: Final = {
     QueryField.FROM: (SlicedField.FROM,),
@@ -30,10 +32,10 @@ _FIELDS: Final = {
 _PLAIN_NAME: Final = re.compile(r"[A-Za-z0-9_.-]+")
 
 
-def asked_slices(query: JournalQuery) -> AskedSlices:
-    """Return the slices of a question: of each condition that slices know of."""
+def asked_ways(query: JournalQuery) -> AskedWays:
+    """Return what a question asks for: of each condition that slices know of."""
     ways = (_ways(term) for term in query.terms if not term.negated)
-    return tuple(tuple(found) for found in ways if found and all(found))
+    return tuple(tuple(found) for found in ways if found and all(map(any, found)))
 
 
 def named_ids(query: JournalQuery) -> list[int]:
@@ -43,9 +45,7 @@ def named_ids(query: JournalQuery) -> list[int]:
 
 
 def _ways(term: QueryTerm) -> _Ways:
-    """Return the slices in which a message is that meets a condition, for each way to meet it; none
-    where slices do not know of one.
-    """
+    """Return each way to meet a condition; none where slices do not know of one."""
     text = term.text.casefold()
     match term.field:
         case QueryField.ANY:
@@ -53,15 +53,15 @@ def _ways(term: QueryTerm) -> _Ways:
         case QueryField.CLIENT if "/" in text:
             return [_of_network(text)]
         case QueryField.CLIENT:
-            return [slices_of_text(text, SlicedField.REST, begins=True)]
+            return [way_of_text(text, SlicedField.REST, begins=True)]
         case QueryField.RULE if _PLAIN_NAME.fullmatch(text):
-            return [slices_of_name(text, SlicedField.RULE)]
+            return [way_of_name(text, SlicedField.RULE)]
         case QueryField.DECIDED if _PLAIN_NAME.fullmatch(text):
-            return [slices_of_name(text, SlicedField.DECIDED)]
+            return [way_of_name(text, SlicedField.DECIDED)]
         case QueryField.DOOR:
-            return [slices_of_name(text, SlicedField.DOOR)]
+            return [way_of_name(text, SlicedField.DOOR)]
         case QueryField.VERDICT:
-            return [slices_of_name(text, SlicedField.VERDICT)]
+            return [way_of_name(text, SlicedField.VERDICT)]
         case field if field in _FIELDS:
             return _in_texts(text, _FIELDS[field], begins=field is QueryField.DOMAIN)
     return []
@@ -72,26 +72,24 @@ def _anywhere(word: str) -> _Ways:
     text, is_name = word.casefold(), RULE_NAME.fullmatch(word)
     if is_name and word.endswith("*"):
         return []  # the beginning of a rule's name, which has no slices
-    ways = [*_in_texts(text, _TEXTS), slices_of_name(text, SlicedField.DECIDED)]
+    ways = [*_in_texts(text, _TEXTS), way_of_name(text, SlicedField.DECIDED)]
     if verdict := VERDICTS.get(text):
-        ways.append(slices_of_name(verdict.value, SlicedField.VERDICT))
-    return [*ways, slices_of_name(text, SlicedField.RULE)] if is_name else ways
+        ways.append(way_of_name(verdict.value, SlicedField.VERDICT))
+    return [*ways, way_of_name(text, SlicedField.RULE)] if is_name else ways
 
 
 def _in_texts(text: str, fields: Sequence[SlicedField], *, begins: bool = False) -> _Ways:
-    """Return the slices of a text, for each field that may have it."""
+    """Return the ways to have a text, of each field that may have it."""
     stem = text.removesuffix("*")
     begins = begins or (stem != text and stem[:1].isalnum())
-    return [slices_of_text(stem, field, begins=begins) for field in fields]
+    return [way_of_text(stem, field, begins=begins) for field in fields]
 
 
-def _of_network(text: str) -> tuple[int, ...]:
-    """Return the slices of the addresses of a network: of those around it that have names."""
+def _of_network(text: str) -> AskedWay:
+    """Return what addresses of a network have: the networks around it that have names."""
     network = ip_network(text)
     names = network_names(network.network_address.packed)
-    return tuple(
-        place
-        for name in names
-        if len(name) // 2 <= network.prefixlen // 8
-        for place in slices_of_name(name, SlicedField.CLIENT)
+    around = [name for name in names if len(name) // 2 <= network.prefixlen // 8]
+    return AskedWay(
+        slices=tuple(one for name in around for one in slices_of_name(name, SlicedField.CLIENT))
     )
