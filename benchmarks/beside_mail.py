@@ -1,5 +1,5 @@
 """What a scan takes while people look at pages: mail at half of what the daemon can take, with
-nobody there and with them, in turns.
+nobody there and with them, in turns; and what it takes beside so much other work of any kind.
 """
 
 from __future__ import annotations
@@ -19,6 +19,20 @@ MILTERLOAD: Final = Path(__file__).with_name("milterload.py")
 MESSAGES: Final = 400
 AT_ONCE: Final = 8
 MOST: Final = 1_500  # messages by which is seen how many it takes
+
+
+BURSTS: Final = """
+import os, random, sys, time
+each_s, a_second, seconds, niceness = map(float, sys.argv[1:])
+os.nice(int(niceness))
+drawn, ends = random.Random(4), time.monotonic() + seconds
+while time.monotonic() < ends:
+    time.sleep(drawn.expovariate(a_second))
+    until = time.process_time() + drawn.expovariate(1 / each_s)
+    while time.process_time() < until:
+        pass
+"""
+NICENESS: Final = 10  # as the desk and the console have it
 
 
 class MailBeside:
@@ -64,6 +78,18 @@ class MailBeside:
         assert load.returncode == 0, told
         found: dict[str, Any] = json.loads(told)
         return found
+
+
+def begin_bursts(each_s: float, a_second: float, seconds: float) -> subprocess.Popen[bytes]:
+    """Have a process compute now and then, as niced as the desk, that reads nothing.
+
+    Args:
+        each_s: of CPU, on the average.
+        a_second: how often.
+        seconds: after which it ends.
+    """
+    words = map(str, (each_s, a_second, seconds, NICENESS))
+    return subprocess.Popen([sys.executable, "-c", BURSTS, *words])
 
 
 def messages(folder: Path) -> list[Path]:

@@ -14,8 +14,9 @@ one person, and of all; memory (PSS) of both, before and after; and what they ta
 looks.
 
 With --mail all is one daemon, which takes mail at half of what it can meanwhile
-(`benchmarks/beside_mail.py`), in turns with nobody and with all people there: how long scans take
-is in its lines, in milliseconds.
+(`benchmarks/beside_mail.py`), in --turns with nobody there, with all people, and with a process
+that computes as much as pages took and does nothing else: how long scans take is in its lines, in
+milliseconds, and the median of the turns at the end.
 --state keeps the journal in a folder, and takes it from there where there is one.
 """
 
@@ -45,7 +46,7 @@ from urllib.parse import quote
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from benchmarks.beside_mail import MailBeside
+from benchmarks.beside_mail import MailBeside, begin_bursts
 from benchmarks.search import print_line, questions
 from benchmarks.searched_days import fill_days
 from benchmarks.servers import oborona
@@ -121,7 +122,7 @@ def beside_mail(
     paths: list[tuple[str, str]],
     asked: argparse.Namespace,
 ) -> None:
-    """Have mail judged with nobody there, and with everybody, twice each."""
+    """Have mail judged with nobody there, with everybody, and beside so much computing."""
     port = port_of(state)
     settings = {"console.enabled": "true", "console.listen": f"inet:127.0.0.1:{port}"}
     with oborona(
@@ -137,11 +138,22 @@ def beside_mail(
         (folder / "mail").mkdir()
         mail = MailBeside(folder / "mail", server)
         print_line(mail_per_s=round(mail.rate, 1))
-        for _ in range(2):
-            print_line(people=0, **mail.end(mail.begin(asked.seconds)))
+        p99 = defaultdict[str, list[float]](list)
+        for _ in range(asked.turns):
+            told = mail.end(mail.begin(asked.seconds))
+            print_line(people=0, **told)
+            p99["nobody"].append(told["scan_ms"]["p99"])
             load = mail.begin(asked.seconds)
-            look(port, tokens, paths, tuple(served.values()), asked)
-            print_line(people=len(tokens), **mail.end(load))
+            number, spent = look(port, tokens, paths, tuple(served.values()), asked)
+            told = mail.end(load)
+            print_line(people=len(tokens), **told)
+            p99["people"].append(told["scan_ms"]["p99"])
+            load = mail.begin(asked.seconds)
+            with begin_bursts(sum(spent) / number, number / asked.seconds, asked.seconds):
+                told = mail.end(load)
+            print_line(bursts=round(sum(spent) / number, 4), **told)
+            p99["bursts"].append(told["scan_ms"]["p99"])
+        print_line(scan_p99_ms={one: statistics.median(times) for one, times in p99.items()})
         print_line(pss_mb=[megabytes(pid) for pid in served.values()])
 
 
@@ -220,8 +232,12 @@ def look(
     paths: list[tuple[str, str]],
     pids: tuple[int, ...],
     asked: argparse.Namespace,
-) -> None:
-    """Have everybody open pages, and print what each kind took."""
+) -> tuple[int, list[float]]:
+    """Have everybody open pages, and print what each kind took.
+
+    Returns:
+        how many pages, and the seconds of CPU of each process.
+    """
     took: dict[str, list[tuple[float, int]]] = defaultdict(list)
     until, pause_s = time.monotonic() + asked.seconds, asked.pause
     before = [seconds(pid) for pid in pids]
@@ -254,6 +270,7 @@ def look(
             octets=round(statistics.median(sizes)),
         )
     print_line(pages=number, cpu_ms_a_page=[round(1000 * one / number, 2) for one in spent])
+    return number, spent
 
 
 def get(port: str, token: str, path: str) -> int:
@@ -335,6 +352,7 @@ if __name__ == "__main__":
     parser.add_argument("--days", type=int, default=1)
     parser.add_argument("--pause", type=float, default=0.0)
     parser.add_argument("--mail", action="store_true")
+    parser.add_argument("--turns", type=int, default=3)
     parser.add_argument("--state", type=Path, default=None)
     parser.add_argument("--people", type=int, default=10)
     parser.add_argument("--seconds", type=float, default=30.0)

@@ -43,7 +43,7 @@ NEW: Final = 0.63  # of all shingles take one, docs/measured/scaling.md
 LEDGER: Final = "docs/measured/ledger.md"
 MACHINES: Final = "docs/operate/machines.md"
 CLUSTER: Final = "docs/operate/cluster.md"
-SEARCH: Final = "docs/adr/0092-a-search-file-a-day.md"
+SEARCH: Final = "docs/adr/0133-a-message-has-a-thousand-bits.md"
 JOURNALS: Final = "docs/adr/0128-journals-stay-with-their-machines.md"
 
 

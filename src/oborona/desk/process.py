@@ -9,7 +9,7 @@ import signal
 import socket
 import threading
 from collections.abc import Callable
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -19,12 +19,14 @@ from oborona.config import Settings, UnixAddress
 from oborona.daemon import sockets
 from oborona.daemon.beside import BesideProcess
 from oborona.daemon.confinement.kinds import ProcessKind
+from oborona.daemon.confinement.priority import step_back
 from oborona.desk.call_runner import CallRunner
 from oborona.desk.calls import CALLS
 from oborona.desk.configured_site import SiteSource
 from oborona.desk.digest.links import DigestLinks
 from oborona.desk.digest.postman import DigestPostman
 from oborona.desk.followed_site import FollowedSite
+from oborona.desk.low_priority import NICENESS
 from oborona.desk.openapi import describe_calls
 from oborona.desk.senders.sender_desk import SenderDesk
 from oborona.desk.server import DeskServer
@@ -32,6 +34,7 @@ from oborona.desk.sign_in import SignIn
 from oborona.desk.site import Site
 from oborona.doors.rest import REST_S, needed
 from oborona.doors.web import WebServer
+from oborona.errors import OboronaError
 from oborona.heartbeat import beat_forever
 from oborona.telemetry.log import event
 
@@ -98,6 +101,7 @@ async def serve_desk(
     heart = asyncio.create_task(beat_forever())
     postman = begin_digests(site)
     ready()
+    threading.Thread(target=read_policy, args=(site,), name="policy", daemon=True).start()
     # who sends digests has a clock to follow; what other machines ask must not wait for a start
     rests = postman is None and len(doors) == 1
     await needed(doors[0], stop, REST_S if rests else None)
@@ -106,6 +110,13 @@ async def serve_desk(
     await asyncio.gather(*(door.drain(GRACE_S) for door in doors))
     heart.cancel()
     await asyncio.gather(heart, return_exceptions=True)
+
+
+def read_policy(site: FollowedSite) -> None:
+    """Read the policy before somebody asks for what needs it, who would wait a second for it."""
+    step_back(NICENESS)
+    with suppress(OboronaError, OSError):  # who asks is told
+        site.policy()
 
 
 def begin_digests(site: FollowedSite) -> DigestPostman | None:

@@ -38,8 +38,7 @@ from oborona.sqlite_file import (
 )
 
 APPLICATION_ID: Final = 0x4F425344  # "OBSD"
-_ANEW: Final = (  # the tables of the versions before go: the keeper fills the file again
-    *(f"DROP TABLE IF EXISTS {table}" for table in ("grams", "words", "block", "state")),
+_TABLES: Final = (
     """
     CREATE TABLE part (
         number INTEGER PRIMARY KEY, -- in order of ids
@@ -68,7 +67,8 @@ _ANEW: Final = (  # the tables of the versions before go: the keeper fills the f
     )
     """,
 )
-FORMAT: Final = SqliteFormat(APPLICATION_ID, ((), (), _ANEW), "a search file")
+# files of the versions before are not made new: they are made again
+FORMAT: Final = SqliteFormat(APPLICATION_ID, ((), (), _TABLES), "a search file")
 _PAGE: Final = 16_384  # octets: what is read of slices lies together
 _CACHE_KIB: Final = 256  # of who reads: a fortnight's files may be open, for some at once
 _NEWEST: Final = len(FORMAT.migrations)
@@ -88,11 +88,12 @@ class SearchDay:
     Args:
         path: of the file; its name is the day.
         birth: of the journal.
-        write: it is made where there is none, or one of an older Oborona.
+        write: it is made where there is none.
 
     Raises:
-        SqliteFileDamaged: it is damaged, or of another journal; methods raise it too.
-        StoreError: there is none, or it is of an older Oborona, or it can't be opened.
+        SqliteFileDamaged: it is damaged, or of another journal; methods raise it too. To who
+            writes, one of an older Oborona is.
+        StoreError: there is none, or one of an older Oborona, or it can't be opened.
     """
 
     def __init__(self, path: Path, birth: str, *, write: bool = False) -> None:
@@ -102,19 +103,19 @@ class SearchDay:
         self._db = connect(path, write=write, absent="" if write else "there is no search file")
         with closed_on_error(self._db, path):
             version = checked_version(self._db, path, FORMAT)
+            if 0 < version < _NEWEST:
+                raise _of_older(path, write=write)
             if write:
                 self._db.execute(f"PRAGMA page_size = {_PAGE}")  # of a file that is new
                 self._db.execute("PRAGMA journal_mode = WAL")
                 self._db.execute("PRAGMA synchronous = NORMAL")
                 migrate(self._db, FORMAT)
-                if version < _NEWEST:
+                if version == 0:
                     self._db.execute("INSERT INTO state VALUES (?, 0, x'')", (birth,))
+            elif version == 0:
+                raise SqliteFileDamaged(f"{path}: is not finished")
             else:
                 self._db.execute(f"PRAGMA cache_size = -{_CACHE_KIB}")
-            if version == 0 and not write:
-                raise SqliteFileDamaged(f"{path}: is not finished")
-            if version < _NEWEST and not write:
-                raise StoreError(f"{path}: is of an older Oborona, and made again")
             self.look()
 
     def look(self) -> None:
@@ -287,3 +288,9 @@ class SearchDay:
                     self._db.execute("ROLLBACK")
         except ERRORS as error:
             raise self._fault(error) from error
+
+
+def _of_older(path: Path, *, write: bool) -> StoreError:
+    """Return that a file is of an older Oborona: nothing of it is of use."""
+    kind = SqliteFileDamaged if write else StoreError
+    return kind(f"{path}: is of an older Oborona")
