@@ -124,7 +124,11 @@ def beside_mail(
 ) -> None:
     """Have mail judged with nobody there, with everybody, and beside so much computing."""
     port = port_of(state)
-    settings = {"console.enabled": "true", "console.listen": f"inet:127.0.0.1:{port}"}
+    settings = {
+        "console.enabled": "true",
+        "console.listen": f"inet:127.0.0.1:{port}",
+        "journal.max_rows": str(2 * asked.messages),  # none is dropped meanwhile
+    }
     with oborona(
         folder / "daemon",
         transport="native",
@@ -207,7 +211,7 @@ def pages(path: Path, drawn: random.Random) -> Iterator[tuple[str, str]]:
     with closing(schema.open_reader(path)) as db:
         db.row_factory = sqlite3.Row
         low, high = db.execute("SELECT min(id), max(id) FROM verdict").fetchone()
-        low += (high - low) // 10  # the oldest go meanwhile
+        low += (high - low) // 10  # the oldest may go meanwhile, with their time
         found = [
             dict(db.execute("SELECT * FROM verdict WHERE id >= ? LIMIT 1", (number,)).fetchone())
             for number in (drawn.randint(low, high) for _ in range(40))

@@ -160,16 +160,26 @@ def files() -> Iterator[DayFiles]:
     files.close()
 
 
+def finished(filled: Filled) -> Filled:
+    """Say that a day is over."""
+    with closing(SearchDay(filled.path, "b", write=True)) as file:
+        file.finish()
+    return filled
+
+
 def test_a_file_is_kept_while_it_is_the_one_of_its_name(tmp_path: Path, files: DayFiles) -> None:
-    filled = Filled(tmp_path, [5])
+    filled = finished(Filled(tmp_path, [5]))
     with files.day(filled.path, "b") as first:
         assert len(read(first, 0, 1 << 62)) == len(filled.having)
-    filled.add([PART])
     with files.day(filled.path, "b") as again:
         assert again is first
-        assert again.last == filled.ids[-1], "it sees what came"
         with files.day(filled.path, "b") as other:
             assert other is not first, "one search at a time has it"
+    with closing(SearchDay(filled.path, "b", write=True)) as file:
+        file.reopen()
+    filled.add([PART])
+    with files.day(filled.path, "b") as open_again:
+        assert open_again.last == filled.ids[-1], "it sees what came"
     remove_day(filled.path)
     with pytest.raises(StoreError, match="there is no search file"), files.day(filled.path, "b"):
         pass
@@ -180,8 +190,30 @@ def test_a_file_is_kept_while_it_is_the_one_of_its_name(tmp_path: Path, files: D
         pass
 
 
-def test_a_file_in_which_damage_was_met_is_not_kept(tmp_path: Path, files: DayFiles) -> None:
+def test_a_file_of_a_day_that_goes_on_is_not_kept(tmp_path: Path, files: DayFiles) -> None:
     filled = Filled(tmp_path, [5])
+    with files.day(filled.path, "b") as first:
+        pass
+    assert not files._idle
+    with pytest.raises(StoreError):
+        first.look()
+
+
+def test_what_is_kept_of_a_day_that_is_gone_is_let_go(tmp_path: Path, files: DayFiles) -> None:
+    filled = finished(Filled(tmp_path, [5]))
+    with files.day(filled.path, "b"):
+        pass
+    remove_day(filled.path)
+    later = day_path(tmp_path, DAY + 1)
+    with closing(SearchDay(later, "b", write=True)) as file:
+        file.finish()
+    with files.day(later, "b"):
+        pass
+    assert [one.file.path for one in files._idle] == [later]
+
+
+def test_a_file_in_which_damage_was_met_is_not_kept(tmp_path: Path, files: DayFiles) -> None:
+    filled = finished(Filled(tmp_path, [5]))
     with files.day(filled.path, "b") as first:
         pass
     with closing(SearchDay(filled.path, "b", write=True)) as file:
@@ -196,7 +228,8 @@ def test_a_file_in_which_damage_was_met_is_not_kept(tmp_path: Path, files: DayFi
 def test_no_more_files_are_kept_than_were_said(tmp_path: Path, files: DayFiles) -> None:
     paths = [day_path(tmp_path, DAY + number) for number in range(4)]
     for path in paths:
-        SearchDay(path, "b", write=True).close()
+        with closing(SearchDay(path, "b", write=True)) as file:
+            file.finish()
         with files.day(path, "b"):
             pass
     assert [one.file.path for one in files._idle] == paths[2:]
@@ -207,7 +240,7 @@ def test_no_more_files_are_kept_than_were_said(tmp_path: Path, files: DayFiles) 
 
 
 def test_many_threads_share_files(tmp_path: Path, files: DayFiles) -> None:
-    filled = Filled(tmp_path, [PART, PART])
+    filled = finished(Filled(tmp_path, [PART, PART]))
     having, seen = sorted(filled.having, reverse=True), list[bool]()
 
     def search() -> None:

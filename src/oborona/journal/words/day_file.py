@@ -176,6 +176,7 @@ class SearchDay:
                 self._join(2, whole=True)
                 self._db.execute("UPDATE state SET over = 1")
             self._db.execute("VACUUM")
+            self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
             with suppress(sqlite3.OperationalError):  # somebody reads it: it stays as it is
                 self._db.execute("PRAGMA journal_mode = DELETE")
         except ERRORS as error:

@@ -19,7 +19,7 @@ class _KeptDay(NamedTuple):
 
 
 class DayFiles:
-    """Opens search files, and keeps them open; for any number of threads.
+    """Opens search files, and keeps those of days that are over open; for any number of threads.
 
     Args:
         kept: how many files stay open that nobody reads; 0 = none.
@@ -73,9 +73,15 @@ class DayFiles:
         return _KeptDay(SearchDay(path, birth), check, birth)
 
     def _put_back(self, kept: _KeptDay) -> None:
+        if not kept.file.over:  # more of it comes, and then it is made small
+            kept.file.close()
+            return
         with self._lock:
             self._idle.append(kept)
             number = max(0, len(self._idle) - self._most)
+            # nobody asks for a day again that is gone: its octets go with the last who has it open
+            if not number and not self._idle[0].check.in_place():
+                number = 1
             gone, self._idle = self._idle[:number], self._idle[number:]
         for one in gone:
             one.file.close()
