@@ -5,7 +5,7 @@
     python benchmarks/console.py --only "follow, nothing new"      one kind of pages
 
 Fills a made-up journal with its search files (`benchmarks/searched_days.py`; ten million take some
-7 GB and 8 minutes of CPU), starts desk and console as processes of their own, and has people open
+7 GB and 5 minutes of CPU), starts desk and console as processes of their own, and has people open
 pages one after the other: each without a pause, which tells what it can bear, or with --pause
 seconds of reading between two pages, which tells what people wait.  Prints JSON lines: for each
 kind of page how many, the median, the 95th and 99th of a hundred in milliseconds of wall, and
