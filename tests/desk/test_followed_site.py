@@ -1,5 +1,6 @@
 """A site that a process stays with: what changes on the disk is seen, what does not is kept."""
 
+import threading
 from pathlib import Path
 
 import pytest
@@ -7,6 +8,7 @@ import pytest
 from oborona import state_files
 from oborona.desk.configured_site import SiteSource
 from oborona.desk.followed_site import FollowedSite
+from oborona.desk.process import read_early
 from oborona.errors import PolicyError
 from oborona.stores.pins.store import PinStore
 from oborona.stores.signatures.store import SignatureStore
@@ -53,6 +55,22 @@ def test_a_policy_that_changed_is_read_again_and_one_that_did_not_is_kept(
     (policy / "60-more.toml").write_text("[[rule]\n")
     with pytest.raises(PolicyError):
         site.policy()
+
+
+def test_what_pages_take_is_read_before_it_is_asked(
+    site: FollowedSite, policy: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def read() -> None:  # it gives way to all else, for good
+        thread = threading.Thread(target=read_early, args=(site,))
+        thread.start()
+        thread.join()
+
+    (policy / "60-more.toml").write_text("[[rule]\n")
+    read()  # who asks is told
+    (policy / "60-more.toml").unlink()
+    read()
+    monkeypatch.setattr("oborona.desk.followed_site.load_policy", None)
+    assert {rule.name for rule in site.policy().rules} == {"FIRST"}
 
 
 def test_signatures_are_kept_until_store_or_policy_changes(

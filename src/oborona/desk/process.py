@@ -101,7 +101,7 @@ async def serve_desk(
     heart = asyncio.create_task(beat_forever())
     postman = begin_digests(site)
     ready()
-    threading.Thread(target=read_policy, args=(site,), name="policy", daemon=True).start()
+    threading.Thread(target=read_early, args=(site,), name="early", daemon=True).start()
     # who sends digests has a clock to follow; what other machines ask must not wait for a start
     rests = postman is None and len(doors) == 1
     await needed(doors[0], stop, REST_S if rests else None)
@@ -112,11 +112,14 @@ async def serve_desk(
     await asyncio.gather(heart, return_exceptions=True)
 
 
-def read_policy(site: FollowedSite) -> None:
-    """Read the policy before somebody asks for what needs it, who would wait a second for it."""
+def read_early(site: FollowedSite) -> None:
+    """Read what the page of a message takes before somebody asks for one, who would wait for it."""
     step_back(NICENESS)
     with suppress(OboronaError, OSError):  # who asks is told
         site.policy()
+        site.signatures()
+        site.pins()
+        site.final()
 
 
 def begin_digests(site: FollowedSite) -> DigestPostman | None:
