@@ -33,6 +33,7 @@ from oborona.store_birth import stored_birth
 SETTLE_S: Final = 10.0  # workers write in batches: later ones may have lower ids for so long
 CHECK_S: Final = 60.0  # between looks for what came late, and for files that are damaged
 
+_BETWEEN: Final = "id > ? AND id < ?"
 _log = logging.getLogger("oborona.search")
 
 
@@ -112,15 +113,17 @@ class SearchWriter:
         try:
             file = self._open(day, path)
             if not file.over:
-                sql = f"SELECT {COLUMNS} FROM verdict WHERE id > ? AND id < ? ORDER BY id LIMIT ?"  # noqa: S608 - names of ours
+                is_over, bounds = end <= settled, (file.last, min(settled, end), PART)
+                if not is_over and not self._fills_part(db, bounds):
+                    return False
+                sql = f"SELECT {COLUMNS} FROM verdict WHERE {_BETWEEN} ORDER BY id LIMIT ?"  # noqa: S608 - names of ours
                 with self._told():
-                    rows = db.execute(sql, (file.last, min(settled, end), PART)).fetchall()
-                is_over = end <= settled
+                    rows = db.execute(sql, bounds).fetchall()
                 if len(rows) == PART or (rows and is_over):
                     common = file.common or common_runs(rows)
                     file.add([row[0] for row in rows], message_slices(rows, common), common)
                     return True
-                if not is_over:
+                if not is_over:  # some were purged meanwhile
                     return False
                 file.finish()
         except SqliteFileDamaged as damage:
@@ -130,6 +133,13 @@ class SearchWriter:
         self._over[day] = None
         self._close_day()
         return True
+
+    def _fills_part(self, db: sqlite3.Connection, bounds: tuple[int, int, int]) -> bool:
+        """Tell whether there are as many messages; what is not whole yet is not read for it."""
+        *between, number = bounds
+        sql = f"SELECT 1 FROM verdict WHERE {_BETWEEN} ORDER BY id LIMIT 1 OFFSET ?"  # noqa: S608 - names of ours
+        with self._told():
+            return db.execute(sql, (*between, number - 1)).fetchone() is not None
 
     def _open(self, day: int, path: Path) -> SearchDay:
         if self._day is not None and (self._day.path != path or not path.exists()):
